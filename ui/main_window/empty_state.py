@@ -1,4 +1,4 @@
-"""What is shown where there is nothing to show: an invitation, or the way back from a search."""
+"""The pages shown instead of an empty table: templates for a first job, or a way to clear the search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _tr(text: str) -> str:
 
 
 class TemplateCard(QAbstractButton):
-    """A template to be chosen: its icon, its title, one sentence."""
+    """A template as a button: icon, title and one sentence."""
 
     def __init__(self, appearance: Appearance, key: str, template: Template) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class TemplateCard(QAbstractButton):
 
 
 class EmptyState(QWidget):
-    """The first thing a newcomer sees: what this is for, and a few ways to begin."""
+    """Shown while there are no jobs: what Halo does, and templates to start from."""
 
     new_wanted = Signal(object)
     """The key of a template; None for an empty job."""
@@ -101,8 +101,8 @@ class EmptyState(QWidget):
         self._picture = LineIcon(appearance, "halo", None, _PICTURE)
         column.addWidget(self._picture, 0, centre)
         column.addSpacing(MARGIN)
-        column.addWidget(label(self.tr("Nothing to do yet"), "title", name="emptyTitle"), 0, centre)
-        sentence = self.tr("Tell Halo what to run and when. It keeps an eye on it from then on.")
+        column.addWidget(label(self.tr("No jobs yet"), "title", name="emptyTitle"), 0, centre)
+        sentence = self.tr("Tell Halo what to run and when.")
         column.addWidget(label(sentence, "muted"), 0, centre)
         column.addSpacing(MARGIN)
         new = button(
@@ -112,7 +112,7 @@ class EmptyState(QWidget):
         new.clicked.connect(lambda: self.new_wanted.emit(None))
         column.addWidget(new, 0, centre)
         column.addSpacing(MARGIN * 2)
-        column.addWidget(label(self.tr("Or begin with one of these"), "small"), 0, centre)
+        column.addWidget(label(self.tr("Or start from a template"), "small"), 0, centre)
         column.addLayout(self._cards(appearance))
         column.addStretch(3)
 
@@ -132,13 +132,13 @@ class EmptyState(QWidget):
     # --- Qt -----------------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        # In a low window the ways to begin matter more than the picture.
+        # In a low window the templates matter more than the picture.
         self._picture.setVisible(event.size().height() >= _HEIGHT_WITH_PICTURE)
         super().resizeEvent(event)
 
 
 class NoMatch(QWidget):
-    """No job fits what is looked for."""
+    """Shown when no job matches the search and the filters."""
 
     clear_wanted = Signal()
 
@@ -146,7 +146,7 @@ class NoMatch(QWidget):
         super().__init__()
         self.setObjectName("noMatch")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        # It stands in the place of the table.
+        # The background of the table it replaces.
         self.setBackgroundRole(QPalette.ColorRole.Base)
         self.setAutoFillBackground(True)
         column = QVBoxLayout(self)
@@ -154,8 +154,8 @@ class NoMatch(QWidget):
         centre = Qt.AlignmentFlag.AlignHCenter
         column.addStretch(2)
         column.addWidget(LineIcon(appearance, "search", Tone.MUTED, 32), 0, centre)
-        column.addWidget(label(self.tr("No job fits"), "strong"), 0, centre)
-        column.addWidget(label(self.tr("Try other words, or show all jobs again."), "muted"), 0, centre)
+        column.addWidget(label(self.tr("No matching jobs"), "strong"), 0, centre)
+        column.addWidget(label(self.tr("Change the search or clear filters."), "muted"), 0, centre)
         column.addSpacing(GRID)
         clear = button(
             self.tr("Show all jobs"), name="clearSearchButton", tip=self.tr("Clear search and filters")

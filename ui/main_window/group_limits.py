@@ -1,4 +1,4 @@
-"""How many jobs of each group may run at once: read for the toolbar, asked for and set."""
+"""Group limits: reads them for the toolbar and lets the user change one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MOST = 1_000
 
 
 class GroupLimitDialog(QDialog):
-    """Takes a group and its limit, gives back a limit; None is no limit."""
+    """Edits the limit of one group; None means no limit."""
 
     def __init__(
         self, appearance: Appearance, group: str, limit: int | None, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setObjectName("groupLimitDialog")
-        self.setWindowTitle(self.tr("Limit for a group"))
+        self.setWindowTitle(self.tr("Group limit"))
         self.setMinimumWidth(400)
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
@@ -40,7 +40,7 @@ class GroupLimitDialog(QDialog):
         row.addWidget(self._has_limit)
         self._count = QSpinBox()
         self._count.setObjectName("limitCount")
-        self._count.setAccessibleName(self.tr("Jobs of this group at once"))
+        self._count.setAccessibleName(self.tr("Maximum concurrent jobs in this group"))
         self._count.setRange(1, _MOST)
         self._count.setValue(limit or 1)
         self._count.setEnabled(limit is not None)
@@ -49,13 +49,7 @@ class GroupLimitDialog(QDialog):
         row.addWidget(label(self.tr("jobs of this group at once")))
         row.addStretch(1)
         column.addLayout(row)
-        column.addWidget(
-            label(
-                self.tr("A job that is due waits for a place, and starts when one is free."),
-                "muted",
-                wrap=True,
-            )
-        )
+        column.addWidget(label(self.tr("Further jobs wait until one ends."), "muted", wrap=True))
         column.addSpacing(GRID)
         column.addLayout(self._buttons())
 
@@ -73,15 +67,15 @@ class GroupLimitDialog(QDialog):
 
     @property
     def limit(self) -> int | None:
-        """The limit as it is shown."""
+        """The limit as entered."""
         return self._count.value() if self._has_limit.isChecked() else None
 
 
 class GroupLimits(QObject):
-    """Asks the service for limits, and the user for others."""
+    """Reads the group limits and saves the ones the user changes."""
 
     read = Signal(object, object)
-    """The groups there are, and the limits of those that have one."""
+    """All groups, and the limits of the groups that have one."""
     refused = Signal(str)
 
     def __init__(self, backend: Backend, appearance: Appearance, window: QWidget) -> None:
@@ -91,14 +85,14 @@ class GroupLimits(QObject):
         self._window = window
 
     def read_for(self, groups: Iterable[str]) -> None:
-        """Read the limits, and tell them together with these groups."""
+        """Read the limits and emit them together with these groups."""
         known = frozenset(groups)
         self._backend.ask(
             lambda scheduler: scheduler.jobs.group_limits(), partial(self._tell, known), owner=self
         )
 
     def ask(self, group: str) -> None:
-        """Let the user choose another limit for a group."""
+        """Ask the user for the limit of a group."""
         self._backend.ask(
             lambda scheduler: scheduler.jobs.group_limits().get(group),
             lambda limit: self._open(group, limit),

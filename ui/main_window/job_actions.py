@@ -1,4 +1,4 @@
-"""What can be done with the selected jobs: as actions for menus, buttons and keys."""
+"""The actions on the selected jobs, for menus, buttons and shortcuts."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _RESTING = (JobStatus.PAUSED, JobStatus.DISABLED)
 
 
 class JobActions(QObject):
-    """The actions on jobs; what the service refuses comes back as a sentence."""
+    """The actions on jobs; an error of the service is emitted as a sentence."""
 
     edit_requested = Signal(str)
     duplicate_requested = Signal(str)
     history_requested = Signal(object)
     removed = Signal(str, object)
-    """What was deleted in words, and the ids."""
+    """A sentence that names the deleted jobs, and their ids."""
     restored = Signal(object)
-    """The ids of what came out of the trash."""
+    """The ids of the restored jobs."""
     refused = Signal(str)
     group_wanted = Signal(str)
     limit_wanted = Signal(str)
@@ -60,7 +60,7 @@ class JobActions(QObject):
         )
         self.history = add(
             "history",
-            self.tr("History of this job"),
+            self.tr("Job history"),
             self._history,
             name="jobHistoryAction",
             shortcut="Ctrl+Shift+H",
@@ -90,7 +90,7 @@ class JobActions(QObject):
         return made
 
     def add_to(self, window: QWidget, table: QWidget) -> None:
-        """Let the keys work: in the whole window, but those that mean something else in a text in the table only."""
+        """Activate the shortcuts: in the whole window, or only in the table if a text field uses the same keys."""
         window.addActions([self.run, self.stop, self.duplicate, self.pause, self.resume, self.history])
         for one in (self.edit, self.remove):
             one.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -103,7 +103,7 @@ class JobActions(QObject):
         return self._jobs
 
     def set_jobs(self, jobs: Iterable[Job], asking: Container[str] = ()) -> None:
-        """Act on these jobs from now on; those that ask something can be answered."""
+        """Act on these jobs from now on; jobs with open questions can be answered."""
         self._jobs = tuple(jobs)
         one, some = len(self._jobs) == 1, bool(self._jobs)
         statuses = Counter(job.status for job in self._jobs)
@@ -120,7 +120,7 @@ class JobActions(QObject):
         self.remove.setEnabled(some)
 
     def fill_menu(self, menu: QMenu) -> None:
-        """Put everything that can be done into a menu."""
+        """Add every action to a menu."""
         if self.answer.isEnabled():
             menu.addAction(self.answer)
             menu.addSeparator()
@@ -143,20 +143,20 @@ class JobActions(QObject):
         inner.setObjectName("groupMenu")
         only = inner.addAction(self.tr("Show only this group"))
         only.triggered.connect(lambda: self.group_wanted.emit(group))
-        limit = inner.addAction(self.tr("Limit for this group…"))
+        limit = inner.addAction(self.tr("Group limit…"))
         limit.triggered.connect(lambda: self.limit_wanted.emit(group))
 
     # --- What is done -------------------------------------------------------------------------------
 
     def pause_or_resume(self) -> None:
-        """Pause what is selected or, when all of it rests, resume it."""
+        """Pause the selection, or resume it if all of it is paused or disabled."""
         if all(is_resting(job) for job in self._jobs):
             self._resume()
         else:
             self._pause(PauseChoice.UNTIL_RESUMED)
 
     def restore(self, job_ids: Sequence[str]) -> None:
-        """Take jobs out of the trash."""
+        """Restore jobs from the trash."""
         self._each(job_ids, lambda scheduler, job_id: scheduler.restore_job(job_id), self.restored.emit)
 
     def _run(self) -> None:
@@ -195,7 +195,7 @@ class JobActions(QObject):
         self._each(awake, lambda scheduler, job_id: scheduler.pause_job(job_id, until))
 
     def _resume(self) -> None:
-        # Of a mixed selection only what was paused: what switched itself off, or is done, stays so.
+        # In a mixed selection only paused jobs resume: disabled and finished jobs stay as they are.
         paused = [job.id for job in self._jobs if job.status is JobStatus.PAUSED]
         resting = paused or [job.id for job in self._jobs if is_resting(job)]
         seen = {job.id: job for job in self._jobs}
@@ -225,7 +225,7 @@ class JobActions(QObject):
         work: Callable[[Scheduler, str], object],
         then: Callable[[tuple[str, ...]], object] | None = None,
     ) -> None:
-        """Do something with each job; one that is refused does not keep the others from it."""
+        """Call something for each job; an error of one job does not stop the others."""
         if not job_ids:
             return
 
@@ -259,5 +259,5 @@ class JobActions(QObject):
 
 
 def is_resting(job: Job) -> bool:
-    """Tell whether a job runs again only when it is resumed, or when its pause ends."""
+    """Tell whether a job is paused or disabled."""
     return job.status in _RESTING

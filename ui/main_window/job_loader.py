@@ -1,4 +1,4 @@
-"""Keeping the job table up to date: in pages at first, then only what changed, and the rest as it comes into sight."""
+"""Keeps the job table up to date: loads it in pages, then only changes, and details of visible rows on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ui.backend.backend import Backend, Lane
 from ui.main_window.table.job_rows import Followers, JobFacts, JobRow, make_row, sort_key
 from ui.main_window.table.job_table import JobTableModel
 
-# A burst of changes is one question.
+# A burst of changes becomes one query.
 _GATHER_MS = 40
 _MOST_SINGLE_JOBS = 500
 _TREND = 20
@@ -32,7 +32,7 @@ _JOB_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """The answer to one question."""
+    """The result of one query."""
 
     rows: list[JobRow] = field(default_factory=list)
     gone: frozenset[str] = frozenset()
@@ -41,12 +41,12 @@ class _Update:
 
 
 class JobLoader(QObject):
-    """Asks for what the table lacks, one question at a time, and not at all while nobody looks."""
+    """Queries what the table lacks, one query at a time, and only while the window is visible."""
 
     loaded = Signal()
-    """Everything is there, for the first time or again."""
+    """All jobs are loaded, for the first time or again."""
     updated = Signal(object)
-    """The ids of jobs that changed, none when only what belongs to rows in sight did; None when any may have."""
+    """The ids of changed jobs, empty if only details of visible rows changed; None if any job may have changed."""
 
     def __init__(
         self, backend: Backend, model: JobTableModel, in_sight: Callable[[], list[str]], parent: QObject
@@ -73,11 +73,11 @@ class JobLoader(QObject):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether all jobs are there."""
+        """Whether all jobs are loaded."""
         return self._is_loaded
 
     def set_watching(self, watching: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Follow what changes while somebody looks; what changed meanwhile is asked for then."""
+        """Follow changes while the window is visible; changes in between are loaded then."""
         self._is_watching = watching
         if watching:
             self._ask()
@@ -85,7 +85,7 @@ class JobLoader(QObject):
             self._gather.stop()
 
     def look(self) -> None:
-        """Ask for what belongs to the rows that came into sight."""
+        """Load the details of the rows that became visible."""
         if self._is_loaded and self._is_watching and self._missing_facts():
             self._ask()
 
@@ -105,7 +105,7 @@ class JobLoader(QObject):
             self._gather.start(self._pause_ms() if self._wants_all else _GATHER_MS)
 
     def _pause_ms(self) -> int:
-        """Return how long to wait before everything is read again: reading never takes most of the time."""
+        """Return the delay before everything is loaded again, so that loading never takes most of the time."""
         return max(_GATHER_MS, 2 * self._load_ms)
 
     def _ask(self) -> None:
@@ -137,7 +137,7 @@ class JobLoader(QObject):
     def _take(self, update: _Update, asked: Iterable[str]) -> None:
         self._is_asking = False
         self._model.update(update.rows, update.gone)
-        # Whether a job runs after another is said by that other.
+        # Chains are stored with the first job, so a change may affect the jobs after it.
         self._dirty |= self._followers.take(update.rows, update.gone)
         self._model.set_running(update.running)
         self._model.set_facts(update.facts)
@@ -185,7 +185,7 @@ class JobLoader(QObject):
 
 
 def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) -> Iterator[list[JobRow]]:
-    """Give the first page at once, then everything together: so the rows move only once."""
+    """Show the first page at once and the rest together, so that the rows move only once."""
     rows: list[JobRow] = []
     for page in scheduler.jobs.in_pages():
         rows += _rows(scheduler, {job.id: job for job in page})

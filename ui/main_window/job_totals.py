@@ -1,4 +1,4 @@
-"""What all jobs together are doing: told in the strip, and paused or resumed from there."""
+"""Totals over all jobs for the status strip, and its "pause all" and "resume all"."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
 
 
 class JobTotals(QObject):
-    """Keeps the strip true, and does what is wanted there of all jobs."""
+    """Keeps the status strip up to date and pauses or resumes all jobs."""
 
     groups_found = Signal(object)
-    """The groups there are now."""
+    """All groups."""
     refused = Signal(str)
 
     def __init__(self, backend: Backend, model: JobTableModel, strip: StatusStrip) -> None:
@@ -82,12 +82,12 @@ class JobTotals(QObject):
         strip.resume_wanted.connect(lambda: self._do(Scheduler.resume_all))
 
     def sum_up_later(self) -> None:
-        """Go through the jobs once the present turn is over."""
+        """Sum up the jobs in the next turn of the event loop."""
         self._later.start()
 
     @property
     def is_due(self) -> bool:
-        """Whether the jobs are still to be gone through."""
+        """Whether summing up is still pending."""
         return self._later.isActive()
 
     def sum_up(self) -> None:
@@ -97,7 +97,7 @@ class JobTotals(QObject):
         self.groups_found.emit(self._totals.groups)
 
     def show_times(self) -> None:
-        """Tell the times as they are now."""
+        """Update the times shown."""
         now_ms = self._backend.now_ms()
         next_at = self._totals.next_at or 0
         words = self.tr("now")

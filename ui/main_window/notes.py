@@ -1,4 +1,4 @@
-"""Quiet notes above the content: a sentence, perhaps a way out, and a button that closes them."""
+"""Notes above the content: a sentence, perhaps an action, and a close button."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNDO_MS = 10_000
 
 
 class UndoBar(QWidget):
-    """Says what was done and undoes it while it is shown."""
+    """Shows what was done, with an undo button, for a few seconds."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class UndoBar(QWidget):
         self.setVisible(False)
 
     def offer(self, text: str, undo: Callable[[], object], icon: str = "trash") -> None:
-        """Say what was done and offer to take it back."""
+        """Show what was done and offer to undo it."""
         self._undo_it = undo
         self._icon.set_icon(icon, Tone.MUTED)
         self._text.set_text(text)
@@ -58,7 +58,7 @@ class UndoBar(QWidget):
         self._timer.start()
 
     def close_bar(self) -> None:
-        """Offer it no longer; what was done stays so."""
+        """Hide the bar; what was done can no longer be undone here."""
         self._timer.stop()
         self._undo_it = None
         self.setVisible(False)
@@ -71,10 +71,9 @@ class UndoBar(QWidget):
 
 
 class Note(QWidget):
-    """One sentence on a quiet ground; hidden until there is something to say."""
+    """One sentence with a quiet background; hidden while it is empty."""
 
     acted = Signal()
-    closed = Signal()
 
     def __init__(self, appearance: Appearance, *, name: str, icon: str, tone: Tone, act: str = "") -> None:
         super().__init__()
@@ -93,8 +92,8 @@ class Note(QWidget):
             way_out = button(act, name=f"{name}Action", kind="link")
             way_out.clicked.connect(self.acted)
             row.addWidget(way_out)
-        close = icon_button(appearance, "close", self.tr("Close this note"), name=f"{name}Close")
-        close.clicked.connect(self._close)
+        close = icon_button(appearance, "close", self.tr("Close"), name=f"{name}Close")
+        close.clicked.connect(self.hide)
         row.addWidget(close)
         self.setVisible(False)
 
@@ -102,23 +101,18 @@ class Note(QWidget):
         return self._text.text()
 
     def show_text(self, text: str) -> None:
-        """Say something, or nothing any more."""
+        """Show a sentence; an empty one hides the note."""
         self._text.set_text(text)
         self.setVisible(bool(text))
 
-    def _close(self) -> None:
-        self.setVisible(False)
-        self.closed.emit()
-
 
 class Notes(QWidget):
-    """What the job window may have to say above its table; a note is made when it first has something to say."""
+    """The notes above the job table, each made when it is first needed."""
 
     autostart_wanted = Signal()
-    autostart_closed = Signal()
 
     def __init__(self, appearance: Appearance, before: QWidget, parent: QWidget) -> None:
-        """Take what comes before the notes when one goes on with Tab."""
+        """Take the widget that precedes the notes in the tab order."""
         super().__init__(parent)
         self.setObjectName("notes")
         self._appearance = appearance
@@ -128,22 +122,22 @@ class Notes(QWidget):
         self._column.setSpacing(0)
 
     def say(self, text: str) -> None:
-        """Say a sentence until it is closed; an empty one closes it."""
+        """Show an error until it is closed; an empty text hides it."""
         if text or "_message" in vars(self):
             self._message.show_text(text)
 
     def say_news(self, text: str) -> None:
-        """Say that something went well, or nothing any more."""
+        """Show good news until it is closed; an empty text hides it."""
         if text or "_news" in vars(self):
             self._news.show_text(text)
 
     def say_of_closing(self, text: str) -> None:
-        """Say what closing the window does, or nothing any more."""
+        """Show what closing the window does; an empty text hides it."""
         if text or "_closing" in vars(self):
             self._closing.show_text(text)
 
     def say_of_autostart(self, text: str) -> None:
-        """Say what not starting at login means and offer it, or nothing any more."""
+        """Show that Halo does not start at login, and offer it; an empty text hides it."""
         if text or "_autostart" in vars(self):
             self._autostart.show_text(text)
 
@@ -169,11 +163,10 @@ class Notes(QWidget):
             act=self.tr("Start at login"),
         )
         made.acted.connect(self.autostart_wanted)
-        made.closed.connect(self.autostart_closed)
         return self._added(made)
 
     def _added(self, note: Note) -> Note:
-        # What is said last stands on top.
+        # The newest note is on top.
         self._column.insertWidget(0, note)
         put_after(self._before, note)
         return note

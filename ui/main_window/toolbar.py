@@ -1,4 +1,4 @@
-"""The row above the job table: new job, search, what is shown, and the ways to the other windows."""
+"""The toolbar above the job table: new job, search, filters, and buttons for the other windows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import action, button, icon_button, set_words, tint, with_shortcut
 
 _LONGEST_GROUP = 24
-# When the jobs are there and nothing else is to be made any more.
+# After the jobs are loaded and the window is idle.
 _CLEAR_BUTTON_MS = 500
 
 
 class MoreMenu(QMenu):
-    """Says what is wanted; its keys work once its actions are the window's too."""
+    """The "more" menu; its shortcuts work once its actions are added to the window."""
 
     pane_toggled = Signal(bool)
     sort_wanted = Signal(object)
@@ -72,17 +72,17 @@ class MoreMenu(QMenu):
 
 
 def menu_text(text: str, longest: int = 60) -> str:
-    """Return a text from outside for a menu, where & would underline the next letter."""
+    """Return a text for a menu, with "&" escaped."""
     return one_line(text, longest).replace("&", "&&")
 
 
 class JobToolbar(QWidget):
-    """Says what is looked for; knows no jobs."""
+    """Emits search and filter changes; knows no jobs."""
 
     filter_changed = Signal(object)
     """A JobFilter."""
     left = Signal()
-    """The keys are wanted among the jobs that were found."""
+    """The user wants to move from the search field to the jobs found."""
     new_wanted = Signal()
     history_wanted = Signal()
     settings_wanted = Signal()
@@ -106,15 +106,13 @@ class JobToolbar(QWidget):
         row.addWidget(self.new_button)
         row.addSpacing(GRID)
         row.addWidget(self._make_search(), 1)
-        self._status_button = self._choice(
-            "statusFilter", self.tr("Which jobs are shown, by status"), "Alt+S"
-        )
+        self._status_button = self._choice("statusFilter", self.tr("Filter by status"), "Alt+S")
         row.addWidget(self._status_button)
-        self._group_button = self._choice("groupFilter", self.tr("Which jobs are shown, by group"), "Alt+G")
+        self._group_button = self._choice("groupFilter", self.tr("Filter by group"), "Alt+G")
         row.addWidget(self._group_button)
         row.addStretch(1)
         self._history = icon_button(
-            appearance, "history", self.tr("History of all jobs"), name="historyButton", shortcut="Ctrl+H"
+            appearance, "history", self.tr("Run history"), name="historyButton", shortcut="Ctrl+H"
         )
         self._history.clicked.connect(self.history_wanted)
         row.addWidget(self._history)
@@ -153,7 +151,7 @@ class JobToolbar(QWidget):
 
     def _choice(self, name: str, accessible: str, shortcut: str) -> QPushButton:
         made = button("", name=name, accessible=accessible, tip=accessible, shortcut=shortcut)
-        # The arrow belongs behind the words, where Qt puts no icon otherwise.
+        # With this layout the arrow is behind the text, where Qt puts no icon otherwise.
         made.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         tint(made, self._appearance, "chevron-down", Tone.MUTED)
         menu = QMenu(made)
@@ -173,20 +171,20 @@ class JobToolbar(QWidget):
         self._search.selectAll()
 
     def set_searchable(self, searchable: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Offer to search where there is something to be found."""
+        """Show the search field and the filters, unless there are no jobs."""
         if searchable and not self._is_searchable:
-            # Its icon takes a while to find: neither at the start nor with the first letter.
+            # Its icon takes a while to load, so not at start or at the first letter.
             QTimer.singleShot(_CLEAR_BUTTON_MS, self, self._offer_to_clear)
         self._is_searchable = searchable
         self._search.setVisible(searchable)
         self._status_button.setVisible(searchable)
 
     def clear(self) -> None:
-        """Show all jobs again."""
+        """Clear the search and the filters."""
         self.set_filter(JobFilter())
 
     def set_filter(self, chosen: JobFilter) -> None:
-        """Look for something else, and tell so once."""
+        """Set the search and the filters and emit the change once."""
         if chosen == self._filter:
             return
         self._filter = chosen
@@ -198,14 +196,14 @@ class JobToolbar(QWidget):
         self.filter_changed.emit(chosen)
 
     def set_groups(self, groups: Iterable[str], limits: Mapping[str, int]) -> None:
-        """Offer these groups."""
+        """Offer these groups as filters."""
         groups = tuple(sorted(groups, key=str.casefold))
         if (groups, limits) != (self._groups, self._limits):
             self._groups, self._limits = groups, limits
             self._fill_groups()
 
     def offer_groups(self, groups: Iterable[str]) -> None:
-        """Offer these groups, with the limits that are known."""
+        """Offer these groups as filters, with their limits."""
         self.set_groups(groups, self._limits)
 
     def _offer_to_clear(self) -> None:
@@ -226,7 +224,7 @@ class JobToolbar(QWidget):
             StatusChoice.WAITING: self.tr("Waiting"),
             StatusChoice.FAILING: self.tr("Failing"),
             StatusChoice.PAUSED: self.tr("Paused"),
-            StatusChoice.OFF: self.tr("Off or done"),
+            StatusChoice.OFF: self.tr("Disabled or finished"),
         }
         menu = self._status_button.menu()
         menu.clear()
@@ -254,14 +252,12 @@ class JobToolbar(QWidget):
         for group in self._groups:
             text = menu_text(group)
             if group in self._limits:
-                text = self.tr("{group}  (at most {count} at once)").format(
-                    group=text, count=self._limits[group]
-                )
+                text = self.tr("{group}  (limit {count})").format(group=text, count=self._limits[group])
             action = self._add_choice(menu, choices, "group", text, self._group_chooser(group))
             action.setChecked(group == chosen)
         if chosen is not None:
             menu.addSeparator()
-            limit = menu.addAction(self.tr("Limit for this group…"))
+            limit = menu.addAction(self.tr("Group limit…"))
             limit.setObjectName("groupLimitAction")
             limit.triggered.connect(lambda: self.limit_wanted.emit(chosen))
         shown = every if chosen is None else menu_text(chosen, _LONGEST_GROUP)

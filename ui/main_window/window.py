@@ -1,4 +1,4 @@
-"""The job window: all jobs, what each is doing, and everything that can be done with them."""
+"""The main window: all jobs, their status, and the actions on them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .job_loader import JobLoader
 from .job_totals import JobTotals
 from .notes import Notes
 from .toolbar import JobToolbar, MoreMenu
-from .trash import Trash
 
 if TYPE_CHECKING:
     from .empty_state import EmptyState, NoMatch
     from .notes import UndoBar
+    from .trash import Trash
 
 _SIZE = QSize(1280, 780)
 _LEAST = QSize(640, 420)
@@ -41,7 +41,7 @@ _LEAST_PANE, _MOST_PANE = 300, 440
 
 
 class MainWindow(QMainWindow):
-    """Emits what is wanted of other windows, and shows what it is told."""
+    """Shows the jobs; emits what other windows are wanted for."""
 
     new_job_requested = Signal(object)
     """The key of a template; None for an empty job."""
@@ -54,9 +54,9 @@ class MainWindow(QMainWindow):
     about_requested = Signal()
     quit_requested = Signal()
     autostart_requested = Signal()
-    autostart_note_closed = Signal()
+    start_engine_requested = Signal()
     closing = Signal()
-    """The window was closed; it is only hidden, and can be shown again."""
+    """The window was closed; it is hidden and can be shown again."""
 
     def __init__(self, backend: Backend, appearance: Appearance) -> None:
         super().__init__()
@@ -80,7 +80,6 @@ class MainWindow(QMainWindow):
         self._countdown.add(lambda: self._pane.waits(backend.now_ms()))
         self._countdown.add(lambda: self._needs_you.waits(backend.now_ms()))
         self._totals = JobTotals(backend, self._model, self._strip)
-        self._trash = Trash(backend, appearance, self)
         self._add_menus()
         self._connect()
         self._fit_pages()
@@ -89,7 +88,7 @@ class MainWindow(QMainWindow):
     # --- How it is put together ---------------------------------------------------------------------
 
     def _build(self) -> None:
-        """Put everything into its place from the outside in: what is moved about is styled at every move."""
+        """Build from the outside in: Qt restyles a widget every time it is reparented."""
         column = QWidget(self)
         self.setCentralWidget(column)
         layout = QVBoxLayout(column)
@@ -152,11 +151,19 @@ class MainWindow(QMainWindow):
         put_at(self._strip, made)
         return made
 
+    @cached_property
+    def _trash(self) -> Trash:
+        from .trash import Trash  # noqa: PLC0415 - not before the first window
+
+        made = Trash(self._backend, self._appearance, self)
+        made.restore_wanted.connect(self._actions.restore)
+        return made
+
     def _add_menus(self) -> None:
         menu = MoreMenu(self._appearance, self._model, self)
         menu.pane_toggled.connect(self._show_pane)
         menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
-        menu.trash_wanted.connect(self._trash.show)
+        menu.trash_wanted.connect(lambda: self._trash.show())  # noqa: PLW0108 - made when first shown
         menu.about_wanted.connect(self.about_requested)
         menu.quit_wanted.connect(self.quit_requested)
         find = action(
@@ -195,15 +202,14 @@ class MainWindow(QMainWindow):
         actions.restored.connect(self._select_jobs)
         actions.refused.connect(self.show_message)
         actions.limit_wanted.connect(self._limits.ask)
-        actions.group_wanted.connect(self._show_group)
+        actions.group_wanted.connect(lambda group: toolbar.set_filter(JobFilter(group=group)))
         actions.answer_wanted.connect(self.show_questions)
         self._totals.groups_found.connect(toolbar.offer_groups)
         self._totals.refused.connect(self.show_message)
-        self._trash.restore_wanted.connect(actions.restore)
-        self._strip.failing_wanted.connect(self._show_failing)
+        self._strip.failing_wanted.connect(lambda: toolbar.set_filter(JobFilter(status=StatusChoice.FAILING)))
+        self._strip.start_wanted.connect(self.start_engine_requested)
         self._connect_needs_you()
         self._notes.autostart_wanted.connect(self.autostart_requested)
-        self._notes.autostart_closed.connect(self.autostart_note_closed)
         self._backend.fault.connect(self.show_message)
 
     def _connect_needs_you(self) -> None:
@@ -218,35 +224,35 @@ class MainWindow(QMainWindow):
     # --- What the app tells -------------------------------------------------------------------------
 
     def show_engine(self, engine: EngineShown) -> None:
-        """Show who runs the jobs."""
+        """Show where the engine runs."""
         self._strip.show_engine(engine)
 
     def show_message(self, text: str) -> None:
-        """Say a sentence until it is closed; an empty one closes it."""
+        """Show an error until it is closed; an empty text hides it."""
         self._notes.say(text)
 
     def show_news(self, text: str) -> None:
-        """Say that something went well until it is closed; an empty sentence closes it."""
+        """Show good news until it is closed; an empty text hides it."""
         self._notes.say_news(text)
 
     def set_autostart_note(self, visible: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Say that jobs run only while this program is open, or no longer."""
+        """Show or hide the note that jobs run only while Halo is open."""
         self._notes.say_of_autostart(self.tr("Jobs run only while Halo is open.") if visible else "")
 
     def set_minimises_on_close(self, minimises: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Let closing minimise the window, where hidden it could not be brought back."""
+        """Let closing minimise the window; without a tray a hidden window could not be shown again."""
         self._minimises_on_close = minimises
 
     def set_closing_note(self, text: str) -> None:
-        """Say what closing the window does, where that is not obvious."""
+        """Show what closing the window does; an empty text hides the note."""
         self._notes.say_of_closing(text)
 
     def select_job(self, job_id: str) -> None:
-        """Select a job and bring it into sight, also one that is still being read."""
+        """Select a job and scroll to it; a job that is still loading is selected later."""
         self._select_jobs((job_id,))
 
     def show_questions(self, whose: str | None = None) -> None:
-        """Show what waits for an answer, first of all what a run or a job of that id asks."""
+        """Show the open questions, starting with the one from the run or job with this id."""
         self._needs_you.open(whose)
 
     # --- What happens -------------------------------------------------------------------------------
@@ -291,7 +297,7 @@ class MainWindow(QMainWindow):
         self._fit_pages()
 
     def _fit_pages(self) -> None:
-        """Show the table, or what stands in its place when there is nothing in it."""
+        """Show the table, or the page that replaces it when it is empty."""
         is_empty = self._loader.is_loaded and self._model.job_count == 0
         if self._needs_you.is_shown:
             self._pages.setCurrentWidget(self._needs_you.page)
@@ -302,7 +308,7 @@ class MainWindow(QMainWindow):
         self._table_pages.setCurrentWidget(self._no_match if is_missed else self._view)
 
     def _turn_to_questions(self, is_shown: bool) -> None:  # noqa: FBT001 - a slot
-        # Asked first: a page that goes hands the keys to whatever comes next.
+        # Checked first: hiding a page moves the focus to the next widget.
         is_searched = self._toolbar.isAncestorOf(self.focusWidget())
         self._fit_pages()
         if not is_shown and not is_searched:
@@ -343,17 +349,11 @@ class MainWindow(QMainWindow):
         self._actions.fill_menu(menu)
         menu.popup(at)
 
-    def _show_group(self, group: str) -> None:
-        self._toolbar.set_filter(JobFilter(group=group))
-
-    def _show_failing(self) -> None:
-        self._toolbar.set_filter(JobFilter(status=StatusChoice.FAILING))
-
     def _keep_splitter(self, _position: int, _index: int) -> None:
         self._is_splitter_moved = True
 
     def _fit_splitter(self) -> None:
-        """Share the width between table and details, until somebody shares it otherwise."""
+        """Divide the width between table and details, until the user moves the splitter."""
         if not self._is_splitter_moved:
             pane = min(max(round(self.width() * _PANE_SHARE), _LEAST_PANE), _MOST_PANE)
             self._splitter.setSizes([self.width() - pane, pane])
@@ -392,7 +392,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         if self._minimises_on_close:
-            # Not hidden first: a window manager that sees it withdrawn and mapped again at once may lose it.
+            # Not hidden first: some window managers lose a window that is withdrawn and mapped again at once.
             event.ignore()
             self.showMinimized()
             return

@@ -83,7 +83,7 @@ class OutputView(QWidget):
         """Tell that there will be no more output."""
         self._is_ended = True
         if not self._raw:
-            self._screen.setPlaceholderText(self.tr("It printed nothing."))
+            self._screen.setPlaceholderText(self.tr("No output"))
         if not self._turns.isActive():
             self._take_turn()
 
@@ -157,7 +157,7 @@ class OutputView(QWidget):
             self._go_to_end()
         if self._screen.blockCount() >= _MOST_LINES and not self._note.text():
             self.set_note(
-                self.tr("Only the last {count} lines are shown. Save the output to see all of it.").format(
+                self.tr("Showing the last {count} lines. Save the output to see all of it.").format(
                     count=_MOST_LINES
                 )
             )
@@ -295,9 +295,7 @@ class OutputView(QWidget):
         try:
             Path(path).write_bytes(self._raw)
         except OSError as error:
-            self.set_note(
-                self.tr("The output could not be saved: {reason}.").format(reason=error.strerror), "error"
-            )
+            self.set_note(self.tr("Can't save the output: {reason}.").format(reason=error.strerror), "error")
 
     # --- Making --------------------------------------------------------------------------------------
 
@@ -330,7 +328,7 @@ class OutputView(QWidget):
         self._wrap_button.setChecked(True)
         self._wrap_button.toggled.connect(self._wrap)
         self._follow_button = icon_button(
-            appearance, "follow", self.tr("Stay at the end"), name="followButton", shortcut="Ctrl+Shift+E"
+            appearance, "follow", self.tr("Follow"), name="followButton", shortcut="Ctrl+Shift+E"
         )
         self._follow_button.setCheckable(True)
         self._follow_button.setChecked(True)
@@ -338,7 +336,7 @@ class OutputView(QWidget):
         copy = icon_button(
             appearance,
             "copy",
-            self.tr("Copy what is selected, or everything"),
+            self.tr("Copy the selection, or all of it"),
             name="copyButton",
             shortcut="Ctrl+Shift+C",
         )

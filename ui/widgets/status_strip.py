@@ -27,6 +27,7 @@ class EngineShown:
 
     kind: Literal["here", "elsewhere", "none", "starting"]
     text: str = ""
+    can_start: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class StatusStrip(QWidget):
     """A PauseChoice."""
     resume_wanted = Signal()
     failing_wanted = Signal()
+    start_wanted = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -104,11 +106,16 @@ class StatusStrip(QWidget):
         row.addWidget(self._mark)
         self._words = WrappedText(appearance, name="statusWords", most_lines=1)
         row.addWidget(self._words, 1)
+        self._start = button(
+            self.tr("Start"), name="startEngineButton", kind="link", tip=self.tr("Run jobs in this window")
+        )
+        self._start.clicked.connect(self.start_wanted)
+        row.addWidget(self._start)
         self._failing = button(
             "",
             name="failingButton",
             kind="link",
-            tip=self.tr("Show the jobs that fail"),
+            tip=self.tr("Show failing jobs"),
             shortcut="Ctrl+Shift+F",
         )
         self._failing.clicked.connect(self.failing_wanted)
@@ -141,8 +148,8 @@ class StatusStrip(QWidget):
             "",
             name="pauseAllMenuButton",
             kind="quiet",
-            accessible=self.tr("Pause all for a time"),
-            tip=self.tr("Pause all for a time"),
+            accessible=self.tr("Pause all for…"),
+            tip=self.tr("Pause all for…"),
             shortcut="Ctrl+Alt+P",
         )
         tint(self._longer, appearance, "chevron-up")
@@ -167,6 +174,7 @@ class StatusStrip(QWidget):
                 mark = Mark(Shape.BARS, Tone.PAUSED)
         self._mark.set_mark(mark)
         self._words.set_text(self._sentence())
+        self._start.setVisible(engine.can_start)
         self._failing.setVisible(summary.failing > 0)
         set_words(self._failing, self._failing_words(summary.failing))
         self._failing.setAccessibleName(self._failing.text())
@@ -181,7 +189,7 @@ class StatusStrip(QWidget):
     def _sentence(self) -> str:
         summary = self._summary
         if self._engine.kind == "none":
-            return self._engine.text or self.tr("No engine is running: jobs wait until there is one.")
+            return self._engine.text or self.tr("Nothing is running your jobs.")
         if self._engine.kind == "starting":
             return self._engine.text or self.tr("Starting…")
         parts = [self._doing()]

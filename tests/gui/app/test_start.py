@@ -23,7 +23,7 @@ def test_what_the_first_window_does_not_need_is_loaded_after_it() -> None:
             "ui.app.session",
             "ui.main_window.details.job",
             "ui.main_window.details.several",
-            "ui.main_window.trash_dialog",
+            "ui.main_window.trash",
             "ui.forms.templates",
         ),
         *("ui.editor", "ui.history", "ui.settings", "ui.app.recovery_window", "ui.tray.icon"),

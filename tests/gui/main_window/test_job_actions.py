@@ -163,7 +163,7 @@ def test_the_menu_offers_what_fits_the_selection(
     actions.fill_menu(menu)
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts == [
-        *("Run now", "Stop", "Edit…", "Duplicate…", "Pause", "History of this job", "Group “r&&d”", "Delete"),
+        *("Run now", "Stop", "Edit…", "Duplicate…", "Pause", "Job history", "Group “r&&d”", "Delete"),
     ]
     group = menu.findChild(QMenu, "groupMenu")
     assert group is not None

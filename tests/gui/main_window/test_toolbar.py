@@ -53,12 +53,12 @@ def test_a_group_is_chosen_and_has_its_limit_in_its_menu(qtbot: QtBot, toolbar: 
     menu = toolbar.findChild(QMenu, "groupFilterMenu")
     assert menu is not None
     texts = [action.text() for action in menu.actions() if action.text()]
-    assert texts == ["All groups", "Home", "web  (at most 2 at once)"]
+    assert texts == ["All groups", "Home", "web  (limit 2)"]
     with qtbot.waitSignal(toolbar.filter_changed) as told:
         _action(toolbar, "groupFilterMenu", "web").trigger()
     assert told.args == [JobFilter(group="web")]
     with qtbot.waitSignal(toolbar.limit_wanted) as limit:
-        _action(toolbar, "groupFilterMenu", "Limit for this group").trigger()
+        _action(toolbar, "groupFilterMenu", "Group limit").trigger()
     assert limit.args == ["web"]
 
 

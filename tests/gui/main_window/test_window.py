@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
+from ui.main_window.trash import TrashDialog
 
 from halo_scheduler.model import Every, Follower, JobStatus, Manual, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind
@@ -35,7 +36,6 @@ from ui.main_window.notes import UndoBar
 from ui.main_window.table.job_rows import Column, JobFilter
 from ui.main_window.table.job_view import JobView
 from ui.main_window.toolbar import JobToolbar
-from ui.main_window.trash_dialog import TrashDialog
 from ui.main_window.window import MainWindow
 from ui.style.theme import Appearance
 from ui.widgets.link_line import LinkLine
@@ -304,6 +304,13 @@ def test_a_fault_of_the_service_is_shown(qtbot: QtBot, backend: Backend, window:
     assert _text(window, "messageNoteText") == "the <disk> is full"
 
 
+def test_an_engine_that_is_not_running_can_be_started(qtbot: QtBot, window: MainWindow) -> None:
+    _open(qtbot, window)
+    window.show_engine(EngineShown("none", can_start=True))
+    with qtbot.waitSignal(window.start_engine_requested):
+        _click(window, "startEngineButton")
+
+
 def test_notes_of_the_app(qtbot: QtBot, window: MainWindow) -> None:
     _open(qtbot, window)
     window.set_autostart_note(True)
@@ -312,8 +319,8 @@ def test_notes_of_the_app(qtbot: QtBot, window: MainWindow) -> None:
     assert _text(window, "closingNoteText") == "Closing ends Halo."
     with qtbot.waitSignal(window.autostart_requested):
         _click(window, "autostartNoteAction")
-    with qtbot.waitSignal(window.autostart_note_closed):
-        _click(window, "autostartNoteClose")
+    _click(window, "autostartNoteClose")
+    assert not _part(window, QWidget, "autostartNote").isVisible()
     window.set_closing_note("")
     assert not _part(window, QWidget, "closingNote").isVisible()
 
@@ -653,8 +660,8 @@ def test_another_job_of_a_chain_is_one_click_away_and_its_state_stays_true(
     bench.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
     _open(qtbot, window)
     link = _part(window, LinkLine, "thenRuns0")
-    assert link.accessibleName() == "then, when this succeeds"
+    assert link.accessibleName() == "then, on success"
     bench.scheduler.pause_job(then)
-    qtbot.waitUntil(lambda: link.accessibleName() == "then, paused · when this succeeds")
+    qtbot.waitUntil(lambda: link.accessibleName() == "then, paused · on success")
     _click(window, "thenRuns0")
     qtbot.waitUntil(lambda: [row.job.name for row in _view(window).selected_rows()] == ["then"])

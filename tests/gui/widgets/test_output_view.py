@@ -88,7 +88,7 @@ def test_nothing_printed_is_said(view: OutputView) -> None:
     view.clear("Nothing so far.")
     assert _screen(view).placeholderText() == "Nothing so far."
     view.end()
-    assert _screen(view).placeholderText() == "It printed nothing."
+    assert _screen(view).placeholderText() == "No output"
 
 
 def test_another_theme_draws_the_same_text(view: OutputView) -> None:
@@ -173,7 +173,7 @@ def test_the_bytes_are_saved_as_they_came(view: OutputView, tmp_path: Path) -> N
 def test_a_file_that_cannot_be_written_is_told(view: OutputView, tmp_path: Path) -> None:
     view.set_content(b"text")
     view._save_to(str(tmp_path / "none" / "out.log"))
-    assert "could not be saved" in child(view, QLabel, "outputNote").text()
+    assert "Can't save the output" in child(view, QLabel, "outputNote").text()
 
 
 def test_every_button_has_a_key_and_tells_it(view: OutputView) -> None:

@@ -35,8 +35,8 @@ def _button(strip: StatusStrip, name: str) -> QPushButton:
     ("engine", "summary", "expected"),
     [
         (EngineShown("starting"), Summary(), "Starting…"),
-        (EngineShown("none", "Nobody runs the jobs."), Summary(), "Nobody runs the jobs."),
-        (EngineShown("none"), Summary(), "No engine is running: jobs wait until there is one."),
+        (EngineShown("none", "The disk is full."), Summary(), "The disk is full."),
+        (EngineShown("none"), Summary(), "Nothing is running your jobs."),
         (EngineShown("here"), Summary(ready=1), "Idle"),
         (
             EngineShown("here"),
@@ -79,6 +79,17 @@ def test_failures_are_counted_and_can_be_shown(qtbot: QtBot, strip: StatusStrip)
     assert failing.text() == "2 failing"
     with qtbot.waitSignal(strip.failing_wanted):
         failing.click()
+
+
+def test_an_engine_that_can_be_started_has_a_button(qtbot: QtBot, strip: StatusStrip) -> None:
+    start = _button(strip, "startEngineButton")
+    for engine in (EngineShown("starting"), EngineShown("here"), EngineShown("none", "halo.db was replaced")):
+        strip.show_engine(engine)
+        assert start.isHidden()
+    strip.show_engine(EngineShown("none", can_start=True))
+    assert not start.isHidden()
+    with qtbot.waitSignal(strip.start_wanted):
+        start.click()
 
 
 def test_one_click_pauses_everything_and_another_resumes_it(qtbot: QtBot, strip: StatusStrip) -> None:

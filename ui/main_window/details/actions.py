@@ -1,4 +1,4 @@
-"""The buttons of the pane beside the job table: what one does most, the rest behind a menu."""
+"""The buttons of the details pane: the common actions, the others in a menu."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.widgets.labels import button, icon_button, tint
 
 
 class ActionButtons(QWidget):
-    """The common actions as buttons, the others behind a menu; where room is short only the first has words."""
+    """The common actions as buttons, the others in a menu; if space is short only the first has a label."""
 
     def __init__(self, appearance: Appearance, actions: JobActions, prefix: str) -> None:
         super().__init__()
@@ -48,11 +48,11 @@ class ActionButtons(QWidget):
 
     @property
     def last(self) -> QWidget:
-        """The last one of them, before whatever the Tab key visits next."""
+        """The last button in the tab order."""
         return self._more
 
     def fit(self) -> None:
-        """Offer what can be done with the selection."""
+        """Show the buttons that apply to the selection."""
         actions = self._actions
         self._run.setVisible(actions.run.isEnabled())
         self._stop.setVisible(actions.stop.isEnabled())
@@ -80,7 +80,7 @@ class ActionButtons(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
         self._fit_texts()
-        # At once: it is painted before the row would hear that it holds other texts.
+        # Activated now: otherwise the row is painted before it learns that its texts changed.
         self._row.activate()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802

@@ -1,4 +1,4 @@
-"""The parts of the pane beside the job table that show a job's chain."""
+"""The sections of the details pane that show a job's chain."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _tr(text: str) -> str:
 
 
 class Links(Section):
-    """Some jobs of a chain, each a link to it, with the ends that count and whether it can run."""
+    """Jobs of a chain as links, each with its trigger and whether it can run."""
 
     job_wanted = Signal(str)
 
@@ -55,7 +55,7 @@ class Links(Section):
         self._last_told: tuple[Sequence[ChainLink], dict[FollowOn, str], Mapping[str, str]] = ((), {}, {})
         self._lines: list[LinkLine] = []
         self._most_shown: int | None = _MOST_SHOWN
-        self._more = button("", name=f"{name}More", kind="link", tip=_tr("Show all of them"))
+        self._more = button("", name=f"{name}More", kind="link", tip=_tr("Show all"))
         self._more.clicked.connect(self._unfold)
         self._more.setVisible(False)
         self._box = QVBoxLayout()
@@ -65,20 +65,20 @@ class Links(Section):
         self.setVisible(False)
 
     def fold(self) -> None:
-        """Show only the first ones again, from the next time on."""
+        """Show only the first links the next time."""
         self._most_shown = _MOST_SHOWN
 
     def show_links(
         self, links: Sequence[ChainLink], ends: dict[FollowOn, str], told: Mapping[str, str] = _NOTHING_TOLD
     ) -> None:
-        """Show some jobs; `ends` are the words for what starts the later one, `told` what else is to say of some."""
+        """Show links; `ends` words each trigger, `told` has further words by job id."""
         self._last_told = tuple(links), ends, told
         shown = links[: self._most_shown]
         while len(self._lines) < len(shown):
             self._add_line()
         self._links = list(zip(self._lines, shown, strict=False))
         for line, link in self._links:
-            # Where room is short, what keeps it from running is what is read.
+            # If space is short, the reason it cannot run is what remains visible.
             parts = (_state_words(link.state), told.get(link.job_id, ""), ends[link.on])
             rest = " · ".join(filter(None, parts))
             leads = link.state is not LinkState.REMOVED
@@ -94,7 +94,7 @@ class Links(Section):
 
     @property
     def stops(self) -> list[QWidget]:
-        """What the Tab key visits, from top to bottom."""
+        """The widgets in tab order."""
         return [*self._lines, self._more]
 
     def _unfold(self) -> None:
@@ -118,19 +118,19 @@ class Links(Section):
 
 
 class RunsAfter(Links):
-    """What the job runs after, with the runs that wait because of it."""
+    """The jobs that trigger this one, and the runs waiting because of them."""
 
     cancel_wanted = Signal(object)
-    """The ids of runs that wait and are not wanted any more."""
+    """The ids of the waiting runs to cancel."""
 
     def __init__(self, appearance: Appearance) -> None:
-        super().__init__(appearance, _tr("Runs after"), "runsAfter")
+        super().__init__(appearance, _tr("Triggered by"), "runsAfter")
         self._waiting: list[_Waiting] = []
         self._waiting_place = QVBoxLayout()
         self._waiting_place.setSpacing(HALF)
         self.column.addLayout(self._waiting_place)
         self._more_waiting = label("", "muted", name="chainWaitsMore")
-        # In line with the words above it.
+        # Aligned with the text above.
         self._more_waiting.setContentsMargins(1 + _MARK + GRID, 0, 0, 0)
         self._more_waiting.setVisible(False)
         self.column.addWidget(self._more_waiting)
@@ -142,14 +142,14 @@ class RunsAfter(Links):
         now_ms: int,
         told: Waiting | None = None,
     ) -> None:
-        """Show the jobs before, and the runs that wait because one of them ended.
+        """Show the jobs that trigger this one, and the runs waiting because one of them ended.
 
-        `told` is what is said elsewhere that the job waits for.
+        `told` is the reason for waiting that the pane shows elsewhere.
         """
         ends = {
-            FollowOn.SUCCESS: _tr("when it succeeds"),
-            FollowOn.FAILURE: _tr("when it fails"),
-            FollowOn.ALWAYS: _tr("whenever it ends"),
+            FollowOn.SUCCESS: _tr("on success"),
+            FollowOn.FAILURE: _tr("on failure"),
+            FollowOn.ALWAYS: _tr("always"),
         }
         self.show_links(links, ends)
         groups = alike(waits)
@@ -176,19 +176,19 @@ class RunsAfter(Links):
 
 
 class ThenRuns(Links):
-    """What runs after the job."""
+    """The jobs that this one triggers."""
 
     def __init__(self, appearance: Appearance) -> None:
-        super().__init__(appearance, _tr("Then runs"), "thenRuns")
+        super().__init__(appearance, _tr("Next jobs"), "thenRuns")
 
     def show_after(self, links: Sequence[ChainLink], waits: Mapping[str, int] = _NOBODY_WAITS) -> None:
-        """Show the jobs that run when this one has ended; `waits` is how many runs of each have not begun."""
+        """Show the next jobs; `waits` counts the waiting runs of each."""
         ends = {
-            FollowOn.SUCCESS: _tr("when this succeeds"),
-            FollowOn.FAILURE: _tr("when this fails"),
-            FollowOn.ALWAYS: _tr("whenever this ends"),
+            FollowOn.SUCCESS: _tr("on success"),
+            FollowOn.FAILURE: _tr("on failure"),
+            FollowOn.ALWAYS: _tr("always"),
         }
-        words = _tr("{count} runs wait")
+        words = _tr("{count} runs waiting")
         told = {
             job_id: words.format(count=count) for job_id, count in waits.items() if count >= FEWEST_PILED_UP
         }
@@ -196,7 +196,7 @@ class ThenRuns(Links):
 
 
 class _Waiting(QWidget):
-    """Runs that another job started and that wait for their turn; most often it is one."""
+    """Waiting runs that another job triggered, usually one."""
 
     cancel_wanted = Signal(object)
 
@@ -224,7 +224,7 @@ class _Waiting(QWidget):
         self.setVisible(False)
 
     def show_runs(self, waits: Sequence[WaitingRun], now_ms: int, told: Waiting | None) -> None:
-        """Show since when runs wait and, if that is not told elsewhere, for what; or nothing."""
+        """Show since when runs wait and, unless the pane shows it elsewhere, for what."""
         self.setVisible(bool(waits))
         if not waits:
             return
@@ -234,7 +234,7 @@ class _Waiting(QWidget):
         words = _tr("Cancel") if is_one else _tr("Cancel all")
         self.cancel.setText(words)
         self.cancel.setAccessibleName(words)
-        self.cancel.setToolTip(_tr("Do not run it this time") if is_one else _tr("Do not run them this time"))
+        self.cancel.setToolTip(_tr("Cancel this run") if is_one else _tr("Cancel these runs"))
 
 
 def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: Waiting | None) -> str:
@@ -245,10 +245,10 @@ def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: Waiting | Non
     if count == 1:
         words = _tr("A run after {name} has waited since {when}.") if is_told else words
     elif is_behind:
-        words = _tr("{count} runs after {name} wait, the first since {when}: one runs at a time.")
+        words = _tr("{count} runs wait to start after {name}, the first since {when}: one runs at a time.")
     else:
-        words = _tr("{count} runs after {name} wait, the first since {when}: {what}.")
-        words = _tr("{count} runs after {name} wait, the first since {when}.") if is_told else words
+        words = _tr("{count} runs wait to start after {name}, the first since {when}: {what}.")
+        words = _tr("{count} runs wait to start after {name}, the first since {when}.") if is_told else words
     sentence = words.format(
         count=count,
         name=_cause_name(waits[0]),
@@ -258,26 +258,26 @@ def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: Waiting | Non
     is_pile = is_behind and count >= FEWEST_PILED_UP
     skipped = "" if first.deadline is None else skipped_sentence(first.deadline, now_ms)
     return " ".join(
-        filter(None, [sentence, skipped, _tr("They come faster than they end.") if is_pile else ""])
+        filter(None, [sentence, skipped, _tr("Runs arrive faster than they finish.") if is_pile else ""])
     )
 
 
 def _cause_name(waiting: WaitingRun) -> str:
     if waiting.cause_name == GONE:
-        return _tr("a job that is gone")
+        return _tr("a deleted job")
     return _tr("“{name}”").format(name=one_line(waiting.cause_name, _LONGEST_NAME))
 
 
 def _name(link: ChainLink) -> str:
-    # Of a job that was deleted for good, only its number is left.
+    # Only the id of a purged job is known.
     is_gone = link.state is LinkState.REMOVED and link.name == link.job_id
-    return _tr("a job that is gone") if is_gone else link.name
+    return _tr("a deleted job") if is_gone else link.name
 
 
 def _state_words(state: LinkState) -> str:
     return {
         LinkState.OK: "",
         LinkState.PAUSED: _tr("paused"),
-        LinkState.DISABLED: _tr("switched off"),
+        LinkState.DISABLED: _tr("disabled"),
         LinkState.REMOVED: _tr("deleted"),
     }[state]

@@ -1,4 +1,4 @@
-"""One job in the pane beside the table: what it does, when it runs next, why, how it went."""
+"""One job in the details pane: what it does, when it runs next and why, how it went."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ T = TypeVar("T", bound=QWidget)
 
 
 class AskedNote(QFrame):
-    """What a job asks; it is answered where all questions are."""
+    """The job's question; it is answered on the questions page."""
 
     answer_wanted = Signal()
 
@@ -61,12 +61,14 @@ class AskedNote(QFrame):
         self._more = WrappedText(appearance, name="askedMore")
         self._more.setVisible(False)
         column.addWidget(self._more)
-        answer = button(self.tr("Answer…"), name="askedAnswerButton", tip=self.tr("Answer or dismiss it"))
+        answer = button(
+            self.tr("Answer…"), name="askedAnswerButton", tip=self.tr("Answer or dismiss the question")
+        )
         answer.clicked.connect(self.answer_wanted)
         column.addWidget(answer, 0, Qt.AlignmentFlag.AlignLeft)
 
     def show_questions(self, texts: tuple[str, ...]) -> None:
-        """Show the first question, and how many there are besides."""
+        """Show the first question and the number of others."""
         self.setVisible(bool(texts))
         if not texts:
             return
@@ -77,7 +79,7 @@ class AskedNote(QFrame):
 
 
 class SentenceNote(QFrame):
-    """A sentence on a quiet ground; hidden while there is none."""
+    """A sentence with a quiet background; hidden while it is empty."""
 
     def __init__(self, appearance: Appearance, *, name: str) -> None:
         super().__init__()
@@ -90,13 +92,13 @@ class SentenceNote(QFrame):
         self.setVisible(False)
 
     def show_sentence(self, sentence: str) -> None:
-        """Say something, or nothing any more."""
+        """Show a sentence; an empty one hides it."""
         self.setVisible(bool(sentence))
         self._text.set_text(sentence)
 
 
 class LatePart(Generic[T]):
-    """Keeps a place free, which takes no room, until the part is wanted."""
+    """A placeholder in a layout for a section that is made when it is first needed."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -105,11 +107,11 @@ class LatePart(Generic[T]):
 
     @property
     def made(self) -> T | None:
-        """The part, if it has been wanted before."""
+        """The section, if it has been made."""
         return self._made
 
     def get(self) -> T:
-        """Return the part, made now if it has not been."""
+        """Return the section, making it if needed."""
         if self._made is None:
             self._made = self._make()
             self.place.addWidget(self._made)
@@ -146,7 +148,7 @@ class OneJob(QWidget):
     job_wanted = Signal(str)
     """The id of another job of its chain."""
     cancel_wanted = Signal(object)
-    """The ids of runs that have not begun."""
+    """The ids of waiting runs."""
 
     def __init__(self, appearance: Appearance, actions: JobActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -161,7 +163,7 @@ class OneJob(QWidget):
         self._streak = WrappedText(appearance, name="detailStreak", tone=Tone.ERROR)
         self._review = SentenceNote(appearance, name="review")
         self._waiting = SentenceNote(appearance, name="waiting")
-        # Most jobs have none of these.
+        # Most jobs have none of these sections.
         self._hint, self._starts_only = LatePart(self._make_hint), LatePart(lambda: StartsOnly(appearance))
         self._before, self._after = LatePart(self._make_before), LatePart(self._make_after)
         self._stops: list[QWidget] = []
@@ -193,7 +195,7 @@ class OneJob(QWidget):
         column.addLayout(self._asked_place)
         for upper in (self._review, self._waiting, self._advice, self._description, self._streak):
             column.addWidget(upper)
-            # What says nothing takes no room, not even that between two.
+            # An empty section takes no space, not even the spacing.
             upper.setVisible(False)
         column.addWidget(self._what)
         self._when_section, self._why_section = Section(self.tr("When")), Section(self.tr("Why"))
@@ -240,7 +242,7 @@ class OneJob(QWidget):
         self._area.verticalScrollBar().setValue(0)
 
     def show_job(self, details: JobDetails, now_ms: int) -> None:
-        """Show a job; until all of it was read, what the table knows."""
+        """Show a job; until its details are loaded, what the table knows."""
         job = details.job
         if job.id != self._shown_id:
             self._shown_id = job.id
@@ -307,7 +309,7 @@ class OneJob(QWidget):
             yield from self._hint.made.waits(now_ms)
 
     def _order_stops(self) -> None:
-        """Let the Tab key visit what was made late in its place."""
+        """Put late sections into the tab order."""
         made = (self._before.made, self._hint.made, self._after.made)
         stops = [stop for part in made if part is not None for stop in part.stops]
         if stops == self._stops:

@@ -1,4 +1,4 @@
-"""Everything the pane beside the table shows of one job, read in one question."""
+"""Everything the details pane shows of one job, read in one query."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BEGUN = frozenset(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDetails:
-    """One job with what comes, why, what was, and what it said last."""
+    """One job with its next runs, the reason, its past runs and its last output."""
 
     job: Job
     situation: Situation
@@ -42,14 +42,14 @@ class JobDetails:
     output: str = ""
     output_run_id: str | None = None
     questions: tuple[str, ...] = ()
-    """What it asks, the oldest first, in plain lines."""
+    """Its open questions, oldest first, as plain lines."""
     usage: Usage | None = None
     default_agent: str = ""
     chain: Chain = _NO_CHAIN
     chain_waits: tuple[WaitingRun, ...] = ()
-    """Its runs that another job started and that have not begun, the longest first."""
+    """Its waiting runs that another job triggered, the longest waiting first."""
     caused_waits: Mapping[str, int] = field(default_factory=dict)
-    """How many runs of other jobs that it started have not begun, by the id of the job."""
+    """The number of waiting runs that this job triggered, by job id."""
     notes: tuple[str, ...] = ()
     """What of it cannot be seen, and which other names look like its own."""
 
@@ -93,7 +93,7 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
 
 
 def _recent_runs(scheduler: Scheduler, job: Job) -> list[Run]:
-    """Return the last runs; what is under way is among them, however many were skipped or cancelled since."""
+    """Return the last runs, including a current run however many were skipped since."""
     runs = scheduler.get_run_log(job.id, RECENT_RUNS)
     if job.status is not JobStatus.RUNNING or any(run.outcome is Outcome.RUNNING for run in runs):
         return runs
@@ -101,7 +101,7 @@ def _recent_runs(scheduler: Scheduler, job: Job) -> list[Run]:
 
 
 def _last_begun(scheduler: Scheduler, job_id: str, runs: Sequence[Run]) -> Run | None:
-    """Return the last run that may have said something, if need be from before those given."""
+    """Return the last run that may have output, looking beyond the given runs if needed."""
     found = next((run for run in runs if run.started_at is not None and run.outcome in _BEGUN), None)
     if found is not None or len(runs) < RECENT_RUNS:
         return found
@@ -110,14 +110,14 @@ def _last_begun(scheduler: Scheduler, job_id: str, runs: Sequence[Run]) -> Run |
 
 
 def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:
-    """Return why a job runs when it does, without what has a place of its own in the pane."""
+    """Return why the job runs when it does, without what the pane shows elsewhere."""
     found = scheduler.jobs.explain(job.id)
     elsewhere = {*found.asides, *error_sentences(job)}
     return tuple(sentence for sentence in found.sentences if sentence not in elsewhere)
 
 
 def last_lines(output: bytes, most: int = OUTPUT_LINES) -> str:
-    """Return the end of what a run printed as plain text."""
+    """Return the end of a run's output as plain text."""
     shown = ShownText()
     text = shown.feed(output[-_TAIL_BYTES:]) + shown.end()
     lines = [line.rstrip() for line in text.rstrip().split("\n")][-most:]

@@ -1,4 +1,4 @@
-"""The pane beside the job table: everything about the selected job, or about the selection as a whole."""
+"""The details pane beside the job table: one selected job, or a summary of several."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LATE_MS = 120
 
 
 class DetailPane(QWidget):
-    """Shows what is selected; asks for it itself, one question at a time."""
+    """Shows the selection; loads its details itself, one query at a time."""
 
     run_wanted = Signal(str)
     answer_wanted = Signal(str)
@@ -41,7 +41,7 @@ class DetailPane(QWidget):
     job_wanted = Signal(str)
     """The id of another job that is to be shown."""
     times_changed = Signal()
-    """Other times are shown than before."""
+    """The times shown have changed."""
 
     def __init__(
         self, backend: Backend, appearance: Appearance, actions: JobActions, parent: QWidget | None = None
@@ -121,7 +121,7 @@ class DetailPane(QWidget):
             return
         if self._rows[0].id != before:
             self._details = None
-            # Most answers come at once; only for a late one half of it is shown meanwhile.
+            # Most details arrive at once; only if they are late is the job shown without them meanwhile.
             self._late.start()
         self.refresh()
 
@@ -132,10 +132,10 @@ class DetailPane(QWidget):
             self._pages.setCurrentWidget(self._nothing)
         elif "_one" in vars(self):
             self._pages.setCurrentWidget(self._one)
-        # Else the page is made when there is something to fill it with.
+        # Otherwise the page is made once its content has arrived.
 
     def refresh(self) -> None:
-        """Ask for the shown job anew; while an answer is awaited, once more after it."""
+        """Load the shown job again; if a query is pending, once more after it."""
         job_id = self._shown_id()
         if job_id is None or not self.isVisible():
             return
@@ -150,14 +150,14 @@ class DetailPane(QWidget):
         self._asked = self._backend.ask(read, self._take, lambda _error: self._take(None), owner=self)
 
     def concerns(self, job_ids: Container[str]) -> bool:
-        """Tell whether what is shown also tells of one of these jobs."""
+        """Tell whether the pane shows anything about one of these jobs."""
         if self._details is None:
             return False
         chain = self._details.chain
         return any(link.job_id in job_ids for link in chain.before + chain.after)
 
     def count_seconds(self) -> None:
-        """Show the times as they are now; of a run under way also how far it has come and what it says."""
+        """Update the times, and of a current run its progress and output."""
         if self._details is None:
             return
         now_ms = self._backend.now_ms()
@@ -168,7 +168,7 @@ class DetailPane(QWidget):
             self.refresh()
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
-        """Return for how long each shown time stays true."""
+        """Return how long each shown time stays valid."""
         if self._details is None or not self.isVisible():
             return iter(())
         shown = self._details
@@ -220,7 +220,7 @@ class DetailPane(QWidget):
         self._backend.ask(lambda scheduler: cancel_waiting(scheduler, run_ids), owner=self)
 
     def _note_change(self, change: Change) -> None:
-        # A quiet time, for one, belongs to no job.
+        # Quiet hours, for example, belong to no job.
         if change.kind is ChangeKind.SETTINGS:
             self.refresh()
 

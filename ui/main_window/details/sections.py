@@ -1,4 +1,4 @@
-"""The parts of the pane beside the job table: what comes, what was, what was printed."""
+"""The sections of the details pane: next runs, recent runs, last output."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from ui.widgets.wrapped_text import WrappedText
 from .job_details import NEXT_RUNS, OUTPUT_LINES, RECENT_RUNS
 
 BESIDE_LINK = HALF + 2
-"""What a text keeps above it, so that its first line stands beside the words of a link."""
+"""The top margin of a text beside a link, so that their first lines align."""
 _NOTHING_QUIET: Mapping[int, str] = MappingProxyType({})
 _MARK = 8
 _RUN_HEIGHT = 24
 
 
 class Section(QWidget):
-    """A small heading and what stands below it."""
+    """A small heading with content below it."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Section(QWidget):
 
 
 class NextRuns(Section):
-    """The next five runs: how far off, when exactly, and what comes before them."""
+    """The next five runs: relative and exact times, and what holds them up."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__("")
@@ -84,11 +84,11 @@ class NextRuns(Section):
         waits: bool = False,
         quiet: Mapping[int, str] = _NOTHING_QUIET,
     ) -> None:
-        """Show when it runs; a job that asks skips these times until it is answered, one that waits is not late.
+        """Show the next runs; with an open question they are skipped, and a waiting run is not late.
 
-        `quiet` says what becomes of those that fall into a quiet time.
+        `quiet` words what happens to the runs in quiet hours.
         """
-        # What else falls due while one waits is passed over.
+        # Slots that pass while a run waits are coalesced.
         times = [at for index, at in enumerate(times) if not (waits and index and at <= now_ms)]
         self._times = tuple(times)
         words = self.tr("On hold until you answer; these runs are skipped.")
@@ -110,7 +110,7 @@ class NextRuns(Section):
 
 
 class RunButton(QAbstractButton):
-    """One past run in a line: how it ended, when, how long it took; a click opens it."""
+    """One past run in a line: outcome, time and duration; a click opens it."""
 
     def __init__(self, appearance: Appearance, index: int) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ class RunButton(QAbstractButton):
         if self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(self._appearance.colours.accent), 1))
-            # Around the words: it would run through the mark.
+            # Focus frame around the text, so that it does not cross the mark.
             left = _MARK + HALF + 1.5
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(left, 0.5, -0.5, -0.5), HALF, HALF)
 
@@ -224,7 +224,7 @@ class RecentRuns(Section):
 
 
 class OutputTail(Section):
-    """The end of what the last run printed."""
+    """The end of the last run's output."""
 
     open_wanted = Signal()
 
@@ -249,7 +249,7 @@ class OutputTail(Section):
 
     def show_output(self, text: str, *, has_run: bool, is_running: bool = False) -> None:
         self.setVisible(has_run)
-        nothing = self.tr("Nothing printed yet.") if is_running else self.tr("No output.")
+        nothing = self.tr("No output yet.") if is_running else self.tr("No output.")
         shown = text or nothing
         if shown != self._text.toPlainText():
             self._text.setPlainText(shown)
@@ -258,12 +258,12 @@ class OutputTail(Section):
 
 
 def _exact(at: int, now_ms: int) -> str:
-    """Return the day and the time of an instant, no longer than need be."""
+    """Return the day and time of an instant, without the year if it is this year's."""
     local, today = local_time(at), local_time(now_ms)
     day = short_date(local, year=local.year != today.year)
     return f"{weekday_name(local)[:3]} {day}, {clock_time(local)}"
 
 
 def run_at(run: Run) -> int | None:
-    """Return the instant a run is told by: its end, else its start, else when it was to be."""
+    """Return the time to show for a run: its end, else its start, else its slot."""
     return run.finished_at or run.started_at or run.slot_at

@@ -1,4 +1,4 @@
-"""The parts of the pane beside the job table that tell what a job adapts to."""
+"""The sections of the details pane for hints and conditions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _CONDITION_LINES = 12
 
 
 def tr(text: str) -> str:
-    """Return a text in the user's language."""
+    """Return a translated text."""
     return QCoreApplication.translate("HintWords", text)
 
 
 def hint_line(job: Job, now_ms: int) -> str:
-    """Return the advice that counts now: "Every 5 minutes, until 15:05"; nothing when there is none."""
+    """Return the active hint, "Every 5 minutes, until 15:05", or nothing."""
     hints = job.hints
     if not hints.count_at(now_ms) or hints.expires_at is None:
         return ""
@@ -43,20 +43,20 @@ def hint_line(job: Job, now_ms: int) -> str:
         return ""
     what = tr(" and ").join(parts)
     until = short_moment(hints.expires_at, now_ms)
-    # "Until" beside a single run would be taken for its end.
-    words = tr("{what}, until {when}") if hints.next_at is None else tr("{what}; it counts until {when}")
+    # "until" beside a single run would read as its end.
+    words = tr("{what}, until {when}") if hints.next_at is None else tr("{what} (active until {when})")
     return words.format(what=f"{what[:1].upper()}{what[1:]}", when=until)
 
 
 def hint_origin(job: Job) -> str:
-    """Return who gave the advice, with the reason that was given for it, if one was."""
+    """Return who gave the hint, and the reason given."""
     source = job.hints.source
     who = "" if source is None else tr("From {whom}").format(whom=source_words(source))
     return ": ".join(filter(None, [who, one_line(job.hints.reason, _LONGEST_REASON)]))
 
 
 def source_words(source: HintSource) -> str:
-    """Return who gives advice."""
+    """Return who gave a hint."""
     return {
         HintSource.USER: tr("you"),
         HintSource.PROGRAM: tr("a program"),
@@ -70,7 +70,7 @@ def _tr(text: str) -> str:
 
 
 class Hint(Section):
-    """What somebody advised on when the job runs; it can be forgotten."""
+    """The active hint, with a button that clears it."""
 
     clear_wanted = Signal()
 
@@ -81,7 +81,7 @@ class Hint(Section):
         self._what = WrappedText(appearance, name="hintWhat")
         self._origin = WrappedText(appearance, name="hintOrigin", tone=Tone.MUTED, most_lines=_REASON_LINES)
         self._clear = clear = button(
-            _tr("Clear"), name="clearHintButton", kind="link", tip=_tr("Forget this hint")
+            _tr("Clear"), name="clearHintButton", kind="link", tip=_tr("Clear this hint")
         )
         clear.clicked.connect(self.clear_wanted)
         note = QFrame()
@@ -101,20 +101,20 @@ class Hint(Section):
 
     @property
     def stops(self) -> list[QWidget]:
-        """What the Tab key visits."""
+        """The widgets in tab order."""
         return [self._clear]
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
-        """Return for how long the advice counts."""
+        """Yield how long the hint stays active."""
         if self._expires_at is not None and self._expires_at > now_ms:
             yield self._expires_at - now_ms
 
     def show_hint(self, job: Job, now_ms: int) -> None:
-        """Show the advice that counts now, or nothing."""
+        """Show the active hint; hidden without one."""
         self._expires_at = job.hints.expires_at
         what = hint_line(job, now_ms)
         if not what and self._clear.hasFocus():
-            # What comes after it may well do something when the same key is pressed once more.
+            # Otherwise pressing the same key again would trigger the next widget.
             self.focusPreviousChild()
         self.setVisible(bool(what))
         self._what.set_text(what)
@@ -122,10 +122,10 @@ class Hint(Section):
 
 
 class StartsOnly(Section):
-    """What must hold before the job starts by itself, and for how long it waits for that."""
+    """The job's conditions, and how long a due run waits for them."""
 
     def __init__(self, appearance: Appearance) -> None:
-        super().__init__(_tr("Starts only"))
+        super().__init__(_tr("Conditions"))
         self._conditions = WrappedText(appearance, name="detailConditions", most_lines=_CONDITION_LINES)
         self._deadline = WrappedText(appearance, name="detailDeadline", tone=Tone.MUTED)
         for part in (self._conditions, self._deadline):
@@ -134,10 +134,10 @@ class StartsOnly(Section):
         self.setVisible(False)
 
     def show_policy(self, policy: Policy) -> None:
-        """Show the conditions of a job, one in a line; nothing for most jobs."""
+        """Show the conditions, one per line; hidden without any."""
         self.setVisible(bool(policy.conditions))
         self._conditions.set_text("\n".join(map(describe_condition, policy.conditions)))
         limit_ms = policy.condition_deadline_ms
-        words = _tr("It waits for that {time} at most; then the run is skipped.")
+        words = _tr("Waits up to {time}, then the run is skipped.")
         is_told = bool(policy.conditions) and limit_ms is not None
         self._deadline.set_text(words.format(time=duration_in_words(limit_ms or 0)) if is_told else "")

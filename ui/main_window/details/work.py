@@ -1,4 +1,4 @@
-"""The parts of the pane beside the job table that tell what a job works on, and for how much."""
+"""The sections of the details pane for the action and its daily limits."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LONGEST_AGENT = 60
 
 
 def tr(text: str) -> str:
-    """Return a text in the user's language."""
+    """Return a translated text."""
     return QCoreApplication.translate("UsageWords", text)
 
 
 def usage_words(usage: Usage) -> str:
-    """Return what was used today: "2 of 5 runs, 0.34 of 1.00 spent; resets at midnight".
+    """Return today's usage: "2 of 5 runs, 0.34 of 1.00 spent; resets at midnight".
 
-    Nothing for a job without caps whose runs cost nothing.
+    Empty for a job without limits and without costs.
     """
     caps = usage.caps
     has_cap = caps.runs_per_day is not None or caps.cost_per_day is not None
@@ -41,16 +41,16 @@ def usage_words(usage: Usage) -> str:
 
 
 def is_used_up(usage: Usage) -> bool:
-    """Tell whether a cap keeps the job from starting by itself until the day is over."""
+    """Tell whether a daily limit keeps the job from starting until midnight."""
     runs, cost = usage.caps.runs_per_day, usage.caps.cost_per_day
     return (runs is not None and usage.runs >= runs) or (cost is not None and usage.cost >= cost)
 
 
 def used_up_words(usage: Usage) -> str:
-    """Return what a cap that is used up means; nothing for one that is not."""
+    """Return what a reached limit means, or nothing."""
     if not is_used_up(usage):
         return ""
-    return tr("It has reached its cap: it starts by itself again after midnight, by hand at any time.")
+    return tr("Daily limit reached. Scheduled runs resume after midnight; manual runs still start.")
 
 
 def _runs(runs: int, most: int | None) -> str:
@@ -70,9 +70,9 @@ def _tr(text: str) -> str:
 
 
 class WhatItDoes(Section):
-    """The command or the request; of a prompt who gets it, how it begins, and where its work comes from.
+    """The command or request; for a prompt its agent, first lines and work queue.
 
-    Also that the machine is kept awake for it, and that assistants may not run it.
+    Also says if the job prevents sleep, and if assistants can't run it.
     """
 
     def __init__(self, appearance: Appearance) -> None:
@@ -90,15 +90,15 @@ class WhatItDoes(Section):
             part.setVisible(False)
 
     def show_job(self, job: Job, default_agent: str) -> None:
-        """Show what a job does; a prompt without an agent goes to the default one."""
+        """Show the action; a prompt without an agent goes to the default agent."""
         action = job.action
         prompt = action if isinstance(action, Prompt) else None
         policy = job.policy
         self.setVisible(
             not isinstance(action, Callback) or policy.keep_awake or not policy.assistants_may_run
         )
-        self._assistants.set_text("" if policy.assistants_may_run else _tr("Assistants may not run it"))
-        self._awake.set_text(_tr("Keeps the machine awake while it runs") if policy.keep_awake else "")
+        self._assistants.set_text("" if policy.assistants_may_run else _tr("Assistants can't run this job"))
+        self._awake.set_text(_tr("Prevents sleep while running") if policy.keep_awake else "")
         is_told = prompt is None and not isinstance(action, Callback)
         self._command.set_text(action_words(action) if is_told else "")
         self._agent.set_text("" if prompt is None else _agent_words(prompt, default_agent))
@@ -106,11 +106,11 @@ class WhatItDoes(Section):
         extra = extra_words(action)
         self._extra.set_text(f"{extra[:1].upper()}{extra[1:]}")
         work = work_words(action)
-        self._work.set_text(_tr("Works on {source}").format(source=work) if work else "")
+        self._work.set_text(_tr("Work queue: {source}").format(source=work) if work else "")
 
 
 class Today(Section):
-    """What was used up of a job's caps."""
+    """How much of its daily limits a job has used."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(_tr("Today"))

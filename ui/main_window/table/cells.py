@@ -118,7 +118,7 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
         case Column.NAME:
             sentence = sentence_case(status_sentence(row.situation, now_ms))
             work = work_words(job.action)
-            takes = tr("Takes its work from: {source}").format(source=work) if work else ""
+            takes = tr("Work queue: {source}").format(source=work) if work else ""
             does = [action_words(job.action), takes]
             lines = [job.name, sentence, status_advice(row.situation), *does, job.description]
         case Column.SCHEDULE:
@@ -207,12 +207,12 @@ def trend_sentence(trend: Iterable[TrendPoint]) -> str:
     """Return what a trend shows, in words."""
     points = list(trend)
     if not points:
-        return tr("It has not run yet.")
+        return tr("No runs yet.")
     counts = Counter(point.outcome for point in points)
     ends = ", ".join(f"{count} {outcome_words(outcome).lower()}" for outcome, count in counts.most_common())
     times = [point.duration_ms for point in points if point.duration_ms is not None]
     took = (
-        tr("Took {least} to {most}.").format(least=duration(min(times)), most=duration(max(times)))
+        tr("Duration: {least} to {most}.").format(least=duration(min(times)), most=duration(max(times)))
         if times
         else ""
     )

@@ -1,4 +1,4 @@
-"""Drawing the rows of the job table: marks, names with their group, times, trends."""
+"""Paints the rows of the job table: marks, names with their group, times, trends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .trend import WIDTH as TREND_WIDTH
 from .trend import paint_trend
 
 CHIP_HEIGHT = 18
-# Marks in a trend reach a little over the bars beside which they stand.
+# Marks in a trend extend slightly beyond their bar.
 TREND_EDGE = 2
 _MOST_TEXTS = 2_048
 _MOST_TRENDS = 128
@@ -48,7 +48,7 @@ class Letters(Enum):
 
 
 class CutText(NamedTuple):
-    """A text as it fits, laid out."""
+    """A text elided to fit, laid out."""
 
     text: QStaticText
     width: int
@@ -56,7 +56,7 @@ class CutText(NamedTuple):
 
 
 class Drawings(QObject):
-    """Keeps what was drawn last; pictures stand on the ground they are shown on, so that they blend into it."""
+    """Caches what was painted last; pictures include their background, so that their edges blend into it."""
 
     def __init__(self, appearance: Appearance, font: QFont, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -70,7 +70,7 @@ class Drawings(QObject):
         appearance.changed.connect(self._forget_pictures)
 
     def set_font(self, font: QFont) -> None:
-        """Write in another font from now on."""
+        """Use another font from now on."""
         self._fonts = {
             Letters.PLAIN: number_font(font),
             Letters.STRONG: strong_font(font),
@@ -100,7 +100,7 @@ class Drawings(QObject):
 
     def _draw_mark(self, mark: Mark, side: int, ground: str, ratio: float) -> QPixmap:
         def draw(painter: QPainter) -> None:
-            # Half a pixel lower: so its middle is that of the row.
+            # Half a pixel lower, to centre it in the row.
             place = QRectF(0, 0.5, side, side)
             paint_mark(painter, place, mark.shape, self._appearance.colour(mark.tone))
 
@@ -110,7 +110,7 @@ class Drawings(QObject):
         def draw(painter: QPainter) -> None:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(border), 1))
-            # On whole pixels: a border between two of them is blurred.
+            # On whole pixels; a line between two pixels is blurred.
             box = QRectF(0.5, 0.5, width - 1, CHIP_HEIGHT - 1)
             painter.drawRoundedRect(box, CHIP_HEIGHT / 2, CHIP_HEIGHT / 2)
 
@@ -124,7 +124,7 @@ class Drawings(QObject):
 
 
 def _picture(width: int, height: int, ground: str, ratio: float, draw: Callable[[QPainter], None]) -> QPixmap:
-    """Return what is drawn, sharp on a screen with that many pixels to a point."""
+    """Return the pixmap for a device pixel ratio."""
     made = QPixmap(round(width * ratio), round(height * ratio))
     made.setDevicePixelRatio(ratio)
     made.fill(QColor(ground))
@@ -135,7 +135,7 @@ def _picture(width: int, height: int, ground: str, ratio: float, draw: Callable[
 
 
 class RowDelegate(QStyledItemDelegate):
-    """Draws the ground of a cell, the same over the whole row, and its text on one line."""
+    """Paints a cell's background, the same for the whole row, and its text on one line."""
 
     def __init__(
         self, view: QTableView, model: JobTableModel, appearance: Appearance, drawings: Drawings
@@ -165,7 +165,7 @@ class RowDelegate(QStyledItemDelegate):
             painter.fillRect(option.rect, QColor(self._ground))
 
     def _text(self, painter: QPainter, area: QRect, text: str, letters: Letters, tone: Tone) -> int:
-        """Draw a text, shortened to fit, and return how wide it came out."""
+        """Draw a text, elided to fit, and return its width."""
         if not text:
             return 0
         cut = self._drawings.text(text, letters, area.width())
@@ -199,7 +199,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class NameDelegate(RowDelegate):
-    """The status mark, the name, and the group in a chip beside it."""
+    """The status mark, the name, and the group in a chip."""
 
     def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, row: int) -> None:
         super()._paint_ground(painter, option, row)
@@ -220,7 +220,7 @@ class NameDelegate(RowDelegate):
             self._chip(painter, QRect(area.left() + used + GRID, area.top(), room, area.height()), chip)
 
     def _chip_width(self, text: str, width: int, name_width: int) -> int:
-        """Return how wide the chip is: the name gives way for a short one, and a chip of two letters is none."""
+        """Return the chip's width: the name yields to a short chip, and a chip of two letters is left out."""
         if not text:
             return 0
         wanted = self._drawings.width(text, Letters.SMALL) + 2 * GRID
@@ -231,7 +231,7 @@ class NameDelegate(RowDelegate):
 
     def _chip(self, painter: QPainter, area: QRect, text: str) -> None:
         top = area.top() + (area.height() - CHIP_HEIGHT) // 2
-        # The quiet colour of lines is lost on a selected row.
+        # The colour of lines is too faint on a selected row.
         colours = self._appearance.colours
         border = colours.muted if self._is_selected else colours.line
         ratio = painter.device().devicePixelRatio()
@@ -241,14 +241,14 @@ class NameDelegate(RowDelegate):
 
 
 class ScheduleDelegate(RowDelegate):
-    """The schedule in words, muted: the name is what is read first."""
+    """The schedule in words, muted so that the name stands out."""
 
     def _paint(self, painter: QPainter, area: QRect, _row: JobRow, text: str) -> None:
         self._text(painter, area, text, Letters.PLAIN, Tone.MUTED)
 
 
 class NextDelegate(RowDelegate):
-    """When the next run is; of one under way how far it has come, with a thin bar below."""
+    """The next run, or the progress of a current run with a thin bar below."""
 
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
         is_running = row.situation.kind is SituationKind.RUNNING
@@ -281,7 +281,7 @@ def _next_tone(situation: Situation) -> Tone:
 
 
 class LastDelegate(RowDelegate):
-    """How the last run ended, when, and how long it took."""
+    """The last run: outcome, time and duration."""
 
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
         facts = self._model.facts(row.id) or _NO_FACTS

@@ -1,4 +1,4 @@
-"""The table of jobs: keeps all of them, shows those that are looked for, in the order that was chosen."""
+"""The model of the job table: holds all jobs, shows those that match the filter, in the chosen order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from halo_scheduler.model import Job, Run
 from .cells import cell_text, cell_tip, spoken_text
 from .job_rows import SORTABLE, Column, JobFacts, JobFilter, JobRow, sort_key
 
-# Beyond that, showing everything anew is quicker than row by row.
+# For more changes than this, a reset is faster than moving single rows.
 _MOST_SINGLE_CHANGES = 64
 _NO_FACTS = JobFacts()
 _COLUMNS = len(Column)
@@ -24,11 +24,11 @@ ID_ROLE = Qt.ItemDataRole.UserRole
 
 
 class JobTableModel(QAbstractTableModel):
-    """Jobs with a filter and an order of its own: thousands are searched at every keystroke."""
+    """Jobs with filtering and sorting built in, because thousands are searched at every keystroke."""
 
     about_to_change = Signal()
     changed = Signal()
-    """Around every change of what is shown, so that a view can keep its place."""
+    """Emitted around every change of the shown rows, so that a view can keep its position."""
 
     def __init__(self, clock: WallClock, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class JobTableModel(QAbstractTableModel):
 
     @property
     def job_count(self) -> int:
-        """How many jobs there are, shown or not."""
+        """The number of jobs, shown or not."""
         return len(self._all)
 
     @property
@@ -56,7 +56,7 @@ class JobTableModel(QAbstractTableModel):
 
     @property
     def order(self) -> tuple[Column, bool]:
-        """The column sorted by, and whether from the end."""
+        """The column sorted by, and whether in reverse."""
         return self._column, self._is_descending
 
     def jobs(self) -> Iterator[Job]:
@@ -68,7 +68,7 @@ class JobTableModel(QAbstractTableModel):
         return None if row is None else row.job
 
     def rows(self) -> Iterator[JobRow]:
-        """Return all jobs as the table keeps them, in no order."""
+        """Return all rows, in no order."""
         return iter(self._all.values())
 
     def row_at(self, row: int) -> JobRow:
@@ -78,13 +78,13 @@ class JobTableModel(QAbstractTableModel):
         return self.row_at(row).job
 
     def text_at(self, row: int, column: Column) -> str:
-        """Return what a cell shows."""
+        """Return the text of a cell."""
         shown = self.row_at(row)
         facts = self._facts.get(shown.id, _NO_FACTS)
         return cell_text(column, shown, facts, self._running.get(shown.id), self._clock.now_ms())
 
     def rows_between(self, first: int, last: int) -> list[JobRow]:
-        """Return some rows as they are shown, both ends included; what is no row any more is left out."""
+        """Return the shown rows from first to last; rows that no longer exist are left out."""
         last = min(last, len(self._shown) - 1)
         if last < first:
             return []
@@ -93,7 +93,7 @@ class JobTableModel(QAbstractTableModel):
         return self._shown[self._place(last) : self._place(first) + 1][::-1]
 
     def rows_of(self, job_ids: Iterable[str]) -> list[int]:
-        """Return where some jobs are shown, from top to bottom: for thousands of them in one go."""
+        """Return the row numbers of some jobs in ascending order, for thousands at once."""
         wanted = set(job_ids)
         if not wanted:
             return []
@@ -101,29 +101,29 @@ class JobTableModel(QAbstractTableModel):
         return [row for row, one in enumerate(shown) if one.id in wanted]
 
     def row_of(self, job_id: str) -> int:
-        """Return where a job is shown, or -1."""
+        """Return the row number of a job, or -1 if it is not shown."""
         row = self._all.get(job_id)
         return -1 if row is None else self._find(row)
 
     def facts(self, job_id: str) -> JobFacts | None:
-        """Return what was read for a job that came into sight; None when it has not been."""
+        """Return the details loaded for a visible job, or None."""
         return self._facts.get(job_id)
 
     def run_of(self, job_id: str) -> Run | None:
-        """Return the run that is under way, as far as it is known."""
+        """Return the job's current run, as far as it is loaded."""
         return self._running.get(job_id)
 
     # --- What changes -------------------------------------------------------------------------------
 
     def replace(self, rows: Iterable[JobRow]) -> None:
-        """Take these for all the jobs there are."""
+        """Replace all jobs."""
         self._all = {row.id: row for row in rows}
         self._facts = {job_id: facts for job_id, facts in self._facts.items() if job_id in self._all}
         self._sorted = None
         self._show()
 
     def update(self, rows: Iterable[JobRow], gone: Iterable[str] = ()) -> None:
-        """Take in jobs that are new or have changed, and drop others."""
+        """Add or update jobs, and remove others."""
         rows, gone = list(rows), [job_id for job_id in gone if job_id in self._all]
         if not rows and not gone:
             return
@@ -141,14 +141,14 @@ class JobTableModel(QAbstractTableModel):
                 self._put(row, is_shown=bool(self._filter.choose([row])))
 
     def set_facts(self, facts: Mapping[str, JobFacts]) -> None:
-        """Show what was read for the jobs in sight."""
+        """Show the details loaded for the visible jobs."""
         changed = {job_id: fact for job_id, fact in facts.items() if self._facts.get(job_id) != fact}
         self._facts |= changed
         for job_id in changed:
             self._tell_row(job_id, Column.NEXT, Column.TREND)
 
     def set_running(self, runs: Mapping[str, Run]) -> None:
-        """Show how far the runs under way have come."""
+        """Show the progress of current runs."""
         changed = {
             job_id
             for job_id in runs.keys() | self._running.keys()
@@ -164,7 +164,7 @@ class JobTableModel(QAbstractTableModel):
             self._show()
 
     def count_seconds(self, first: int, last: int) -> None:
-        """Show the times of some rows as they are now."""
+        """Update the times in some rows."""
         if 0 <= first <= last < len(self._shown):
             self.dataChanged.emit(self.index(first, Column.NEXT), self.index(last, Column.LAST))
 
@@ -180,7 +180,7 @@ class JobTableModel(QAbstractTableModel):
         return self._all.pop(job_id)
 
     def _show(self) -> None:
-        """Work out anew what is shown; the same rows in the same order are merely painted again."""
+        """Filter and sort again; if the rows stay the same they are only repainted."""
         key = sort_key(self._column)
         if self._sorted is None:
             self._sorted = sorted(self._all.values(), key=key)
@@ -229,12 +229,12 @@ class JobTableModel(QAbstractTableModel):
         self.endInsertRows()
 
     def _move(self, at: int, row: JobRow) -> None:
-        """Put a changed job where it belongs now."""
+        """Move a changed job to its place."""
         place = self._place(at)
         key = sort_key(self._column)(row)
         target = bisect_left(self._keys, key)
         if target not in (place, place + 1):
-            # Qt counts the place among all rows, the moved one still among them.
+            # Qt counts the target row with the moved row still in its old place.
             to = len(self._shown) - target if self._is_descending else target
             self.beginMoveRows(QModelIndex(), at, at, QModelIndex(), to)
             self._shown.insert(target, self._shown[place])
@@ -253,7 +253,7 @@ class JobTableModel(QAbstractTableModel):
         return self._place(place) if is_there else -1
 
     def _place(self, row: int) -> int:
-        """Turn a shown row into its place in the sorted list, or the other way round."""
+        """Convert a shown row number to its index in the sorted list, or back."""
         return len(self._shown) - 1 - row if self._is_descending else row
 
     def _tell_row(self, job_id: str, first: Column, last: Column) -> None:

@@ -1,4 +1,4 @@
-"""The job table as it is seen: keeps selection and place by job, whatever comes and goes."""
+"""The job table view: keeps selection and scroll position by job while rows change."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from .trend import WIDTH as TREND_WIDTH
 _NO_FACTS = JobFacts()
 _SHORTEST_NAME = 160
 _SHORTEST_SCHEDULE = 112
-# With so much for name and schedule, the next run can have more than it needs most of the time.
+# With this much width for name and schedule, the next run may take more than it usually needs.
 _PLENTY = 400
-# What is in sight is asked for once a scroll comes to rest, not at every step of it.
+# Details of visible rows are loaded when scrolling stops, not at every step.
 _REST_MS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What is to be found again after a change."""
+    """What to restore after the rows changed."""
 
     selected: tuple[str, ...]
     current: str | None
@@ -49,7 +49,7 @@ class _Place:
 
 
 def _ground() -> QWidget:
-    """Return what the rows stand on; the view fills it itself, so that what scrolls is moved, not drawn anew."""
+    """Return the viewport; the view fills its background, so that scrolling moves pixels instead of repainting."""
     made = QWidget()
     made.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
     return made
@@ -62,7 +62,7 @@ class JobView(QTableView):
     edit_wanted = Signal()
     menu_wanted = Signal(QPoint)
     rested = Signal()
-    """Other rows may be in sight."""
+    """The visible rows may have changed."""
 
     def __init__(self, model: JobTableModel, appearance: Appearance, parent: QWidget | None = None) -> None:
         self._is_ready = False
@@ -75,7 +75,7 @@ class JobView(QTableView):
         self._out_of_sight: tuple[str, ...] = ()
         self._told: tuple[str, ...] = ()
         self._hovered = -1
-        # A ground of our own: for one that Qt made, its class would be looked for among all there are.
+        # Our own viewport: for Qt's, PySide would search all classes for the right wrapper.
         self.setViewport(_ground())
         self.setModel(model)
         self._rest = QTimer(self)
@@ -113,15 +113,15 @@ class JobView(QTableView):
         columns.setSectionsClickable(True)
         columns.setSortIndicatorShown(True)
         self._fit_rows()
-        # The first heading stands above the marks.
+        # The first heading is aligned with the marks.
         columns.setStyleSheet(f"QHeaderView::section:first {{ padding-left: {MARGIN}px; }}")
         columns.setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
         columns.sectionClicked.connect(self._click_header)
-        # Headings do not tell what is selected: with thousands of rows they would take long to find out.
+        # Headings do not show the selection: with thousands of rows that would be slow.
         columns.setSelectionModel(QItemSelectionModel(self._jobs, self))
 
     def _fit_rows(self) -> None:
-        """Keep the rows apart whatever size the system's font has."""
+        """Keep rows apart at any system font size."""
         height = max(ROW, QFontMetrics(self.font()).height() + 2 * GRID)
         self.verticalHeader().setMinimumSectionSize(height)
         self.verticalHeader().setDefaultSectionSize(height)
@@ -151,14 +151,14 @@ class JobView(QTableView):
         """Return the selected rows from top to bottom."""
         chosen = self.selectionModel().selection()
         ranges = sorted({(one.top(), one.bottom()) for one in map(chosen.at, range(chosen.count()))})
-        # Ranges may overlap; thousands of rows are mostly one of them.
+        # Ranges may overlap; thousands of rows are usually one range.
         if any(before[1] >= after[0] for before, after in pairwise(ranges)):
             rows = sorted({row for first, last in ranges for row in range(first, last + 1)})
             ranges = [(row, row) for row in rows]
         return [row for first, last in ranges for row in self._jobs.rows_between(first, last)]
 
     def select_ids(self, job_ids: Iterable[str]) -> None:
-        """Select these jobs, as far as they are shown, and bring the first into sight."""
+        """Select the jobs that are shown, and scroll to the first."""
         rows = self._jobs.rows_of(job_ids)
         self._select_rows(rows)
         if rows:
@@ -167,13 +167,13 @@ class JobView(QTableView):
             self.scrollTo(index)
 
     def focus_rows(self) -> None:
-        """Let the keys move through the rows."""
+        """Move the keyboard focus to the rows."""
         if self._jobs.rowCount() and not self.selectionModel().hasSelection():
             self.selectRow(max(self.currentIndex().row(), 0))
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def rows_in_sight(self) -> tuple[int, int]:
-        """Return the first and the last row that can be seen; the last is before the first when there is none."""
+        """Return the first and the last visible row; last < first if there is none."""
         count = self._jobs.rowCount()
         first = max(self.rowAt(0), 0)
         last = self.rowAt(self.viewport().height() - 1)
@@ -183,7 +183,7 @@ class JobView(QTableView):
         return [row.id for row in self._jobs.rows_between(*self.rows_in_sight())]
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
-        """Return for how long each time in sight stays true."""
+        """Yield how long each visible time stays valid."""
         first, last = self.rows_in_sight()
         for row in range(first, last + 1):
             job = self._jobs.job_at(row)
@@ -194,7 +194,7 @@ class JobView(QTableView):
                 yield until_ago_changes(at, now_ms)
 
     def count_seconds(self) -> None:
-        """Show the times in sight as they are now."""
+        """Update the visible times."""
         self._jobs.count_seconds(*self.rows_in_sight())
 
     def sort_by(self, column: Column, order: Qt.SortOrder) -> None:
@@ -202,7 +202,7 @@ class JobView(QTableView):
         self._jobs.sort(column, order)
 
     def _select_rows(self, rows: Sequence[int]) -> None:
-        """Select these rows, which come in their order: neighbours as one."""
+        """Select these rows, given in ascending order; neighbours become one range."""
         chosen = QItemSelection()
         row_set = set(rows)
         firsts = [row for row in rows if row - 1 not in row_set]
@@ -239,7 +239,7 @@ class JobView(QTableView):
         if is_lost:
             self._select_rows(self._jobs.rows_of(place.selected))
         still_there = tuple(job_id for job_id in place.selected if self._jobs.job(job_id) is not None)
-        # What a search hides is selected again when it is over; where something was deleted, its neighbour is.
+        # Jobs hidden by a search are selected again when it ends; after a deletion the neighbour is selected.
         self._out_of_sight = () if self.selectionModel().hasSelection() else still_there
         if is_lost and not still_there and self._jobs.rowCount() and place.first_row >= 0:
             row = min(place.first_row, self._jobs.rowCount() - 1)
@@ -283,7 +283,7 @@ class JobView(QTableView):
         )
 
     def fit_columns(self) -> None:
-        """Give times and trend what they need, and share the rest; what finds no room is left out."""
+        """Give times and trend the width they need and share the rest; columns without space are hidden."""
         room = self.viewport().width()
         metrics = QFontMetrics(number_font(self.font()))
         widths = {
@@ -336,7 +336,7 @@ class JobView(QTableView):
         super().keyPressEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802
-        # Qt lights up the cell below the mouse; here it is the row.
+        # Qt highlights the cell under the mouse; here it is the whole row.
         if isinstance(event, QHoverEvent):
             is_over = event.type() is not QEvent.Type.HoverLeave
             self._hover(self.rowAt(round(event.position().y())) if is_over else -1)
@@ -364,7 +364,7 @@ class JobView(QTableView):
     def moveCursor(  # noqa: N802
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
-        # A row is one thing: left and right do not walk through its cells.
+        # Left and right do not move between the cells of a row.
         if action in (QAbstractItemView.CursorAction.MoveLeft, QAbstractItemView.CursorAction.MoveRight):
             return self.currentIndex()
         return super().moveCursor(action, modifiers)

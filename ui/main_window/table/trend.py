@@ -1,4 +1,4 @@
-"""The trend of a job's last runs as small bars: height is duration, colour and shape are outcome."""
+"""The trend of a job's last runs as small bars: height is duration, colour and shape are the outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CAP = 4.0
 def paint_trend(
     painter: QPainter, area: QRectF, points: Sequence[TrendPoint], appearance: Appearance
 ) -> None:
-    """Draw the newest runs, the last one at the right end."""
+    """Draw the newest runs, the last one at the right."""
     shown = points[-MOST_BARS:]
     longest_ms = max((point.duration_ms or 0 for point in shown), default=0)
     painter.save()
@@ -31,7 +31,7 @@ def paint_trend(
     left = area.left() + (MOST_BARS - len(shown)) * STEP
     for index, point in enumerate(shown):
         mark = outcome_mark(point.outcome)
-        # The whole height is left to the cap of a failure: nothing is cut off.
+        # The full height is left to the mark on top of a failure, so that nothing is cut off.
         height = bar_height(point.duration_ms, longest_ms, area.height() - _CAP)
         bar = QRectF(left + index * STEP, area.bottom() - height, BAR, height)
         _paint_bar(painter, bar, mark.shape, appearance.colour(mark.tone))
@@ -39,7 +39,7 @@ def paint_trend(
 
 
 def bar_height(duration_ms: int | None, longest_ms: int, highest: float) -> float:
-    """Return how high a run stands: by the square root, so that one slow run does not flatten all others."""
+    """Return the bar height: by the square root, so that one slow run does not flatten all others."""
     if not duration_ms or not longest_ms:
         return _LEAST
     return max(_LEAST, sqrt(duration_ms / longest_ms) * highest)

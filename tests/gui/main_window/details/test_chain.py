@@ -43,10 +43,10 @@ def test_the_jobs_of_a_chain_are_links_with_a_word_on_what_keeps_them(desk: Pane
     scheduler.pause_job(first)
     desk.show(middle)
     assert desk.text("detailStatus") == "Ready, after first"
-    assert desk.button("runsAfter0").accessibleName() == "first, paused · when it succeeds"
-    assert desk.button("thenRuns0").accessibleName() == "la<b>st</b>, whenever this ends"
-    assert desk.button("thenRuns1").accessibleName() == "off, switched off · when this fails"
-    assert desk.button("thenRuns2").accessibleName() == "gone, deleted · when this succeeds"
+    assert desk.button("runsAfter0").accessibleName() == "first, paused · on success"
+    assert desk.button("thenRuns0").accessibleName() == "la<b>st</b>, always"
+    assert desk.button("thenRuns1").accessibleName() == "off, disabled · on failure"
+    assert desk.button("thenRuns2").accessibleName() == "gone, deleted · on success"
     assert not desk.button("thenRuns2").isEnabled()
     # It is told once that nothing but other jobs and hands start it.
     assert not desk.is_shown("detailSchedule")
@@ -96,8 +96,8 @@ def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
         let_chain_wait(desk.scheduler, first, then, BEHIND)
         desk.bench.clock.advance(MINUTE)
     desk.show(then)
-    told = "12 runs after “first” wait, the first since 09:00: one runs at a time."
-    assert desk.text("chainWaits0") == f"{told} They come faster than they end."
+    told = "12 runs wait to start after “first”, the first since 09:00: one runs at a time."
+    assert desk.text("chainWaits0") == f"{told} Runs arrive faster than they finish."
     assert not desk.is_shown("chainWaits1")
     cancel = desk.button("cancelChainRun0")
     assert cancel.text() == "Cancel all"
@@ -116,10 +116,10 @@ def test_the_job_before_tells_too_that_runs_after_it_pile_up(desk: PaneDesk) -> 
         let_chain_wait(desk.scheduler, first, then)
         let_chain_wait(desk.scheduler, other, then)
     desk.show(first)
-    assert desk.links("thenRuns") == ["then, when this succeeds"]
+    assert desk.links("thenRuns") == ["then, on success"]
     let_chain_wait(desk.scheduler, first, then)
     desk.show(first)
-    assert desk.links("thenRuns") == ["then, 3 runs wait · when this succeeds"]
+    assert desk.links("thenRuns") == ["then, 3 runs waiting · on success"]
 
 
 def test_what_has_begun_meanwhile_is_not_cancelled_with_what_waits(
@@ -193,7 +193,7 @@ def test_of_many_jobs_the_first_are_shown_until_the_rest_is_wanted(desk: PaneDes
     many = scheduler.add_job("many", Manual(), followers=followers)
     few = scheduler.add_job("few", Manual(), followers=followers[:1])
     desk.show(many)
-    assert desk.links("thenRuns") == [f"job {number:02}, when this succeeds" for number in range(8)]
+    assert desk.links("thenRuns") == [f"job {number:02}, on success" for number in range(8)]
     more = desk.button("thenRunsMore")
     assert more.text() == "and 12 more"
     more.setFocus()
@@ -217,4 +217,4 @@ def test_a_job_that_was_deleted_for_good_has_no_name_left(qtbot: QtBot) -> None:
     section.show_after([ChainLink(job_id="1234", name="1234", on=FollowOn.SUCCESS, state=LinkState.REMOVED)])
     line = section.findChild(LinkLine)
     assert line is not None
-    assert line.accessibleName() == "a job that is gone, deleted · when this succeeds"
+    assert line.accessibleName() == "a deleted job, deleted · on success"

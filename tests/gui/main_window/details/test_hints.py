@@ -19,14 +19,14 @@ pytestmark = pytest.mark.usefixtures("machine_in_berlin", "qapp")
         (Hints(interval_ms=2 * MINUTE), ""),
         (Hints(interval_ms=2 * MINUTE, expires_at=NOW), ""),
         (Hints(interval_ms=MINUTE, expires_at=NOW + HOUR), "Every minute, until 10:00"),
-        (Hints(next_at=NOW + MINUTE, expires_at=NOW + HOUR), "A run at 09:01; it counts until 10:00"),
+        (Hints(next_at=NOW + MINUTE, expires_at=NOW + HOUR), "A run at 09:01 (active until 10:00)"),
         (
             Hints(next_at=NOW + 25 * HOUR, expires_at=NOW + 26 * HOUR),
-            "A run tomorrow at 10:00; it counts until tomorrow 11:00",
+            "A run tomorrow at 10:00 (active until tomorrow 11:00)",
         ),
         (
             Hints(interval_ms=2 * MINUTE, next_at=NOW + MINUTE, expires_at=NOW + HOUR),
-            "Every 2 minutes and a run at 09:01; it counts until 10:00",
+            "Every 2 minutes and a run at 09:01 (active until 10:00)",
         ),
     ],
 )

@@ -317,7 +317,7 @@ def test_a_run_under_way_is_followed(
     assert _text(pane, "detailStatus") == "Running for 0 s"
     output = pane.findChild(QPlainTextEdit, "outputTail")
     assert output is not None
-    assert output.toPlainText() == "Nothing printed yet."
+    assert output.toPlainText() == "No output yet."
     bench.clock.advance(2_500)
     assert 500 in pane.waits(bench.clock.now_ms())
     with qtbot.waitSignal(pane.times_changed):
@@ -396,7 +396,7 @@ def test_a_prompt_tells_its_agent_its_first_lines_and_its_work(
     _show(qtbot, bench, actions, pane, bench.scheduler.add_job("fix", Manual(), prompt))
     assert _text(pane, "detailAgent") == "Prompt for codex"
     assert _text(pane, "detailPrompt") == "Fix <b>it</b>.\nTest it."
-    assert _text(pane, "detailWork") == "Works on issues of acme/shop"
+    assert _text(pane, "detailWork") == "Work queue: issues of acme/shop"
     assert not _is_seen(pane, "detailCommand")
     _show(qtbot, bench, actions, pane, bench.scheduler.add_job("plain", Manual(), Prompt(text="  ")))
     assert _text(pane, "detailAgent") == "Prompt for claude, the default agent"
@@ -413,7 +413,7 @@ def test_a_command_and_a_request_are_told_too(
     _show(qtbot, bench, actions, pane, add("sync", Manual(), command))
     assert _text(pane, "detailExtra") == "Reads 3 characters"
     assert _text(pane, "detailCommand") == "rsync -a 'two words'"
-    assert _text(pane, "detailWork") == "Works on folder /srv/work"
+    assert _text(pane, "detailWork") == "Work queue: folder /srv/work"
     assert not _is_seen(pane, "detailPrompt")
     _show(qtbot, bench, actions, pane, add("web", Manual(), HttpRequest(url="https://example.org/")))
     assert _text(pane, "detailCommand") == "GET https://example.org/"
@@ -433,7 +433,7 @@ def test_caps_are_told_with_what_is_used_of_them_today(
     assert not _is_seen(pane, "detailCapped")
     bench.scheduler._store.usage.add([(job_id, usage.day, Spent(1, 0.1))])
     _show(qtbot, bench, actions, pane, job_id)
-    assert "It has reached its cap" in _text(pane, "detailCapped")
+    assert "Daily limit reached" in _text(pane, "detailCapped")
 
 
 def test_at_midnight_the_use_of_caps_begins_anew(

@@ -97,8 +97,8 @@ def test_a_job_that_waits_tells_for_what_since_when_and_how_long(desk: PaneDesk)
     assert desk.text("detailStatus") == "Waiting for network"
     assert desk.text("waitingSentence") == "Due since 08:55. Skipped if it still waits at 10:55."
     assert desk.text("detailConditions") == "with a network\nwhen /mnt/<b>disk</b> is there"
-    assert desk.text("detailDeadline") == "It waits for that 2 h at most; then the run is skipped."
-    assert desk.text("detailAwake") == "Keeps the machine awake while it runs"
+    assert desk.text("detailDeadline") == "Waits up to 2 h, then the run is skipped."
+    assert desk.text("detailAwake") == "Prevents sleep while running"
     # What is told above is not told once more.
     assert "waits" not in desk.text("detailWhy")
     assert "starts only" not in desk.text("detailWhy")
@@ -106,7 +106,7 @@ def test_a_job_that_waits_tells_for_what_since_when_and_how_long(desk: PaneDesk)
 
 def test_a_job_that_is_kept_from_assistants_says_so(desk: PaneDesk) -> None:
     desk.show(desk.scheduler.add_job("mine", Every("1h"), policy=Policy(assistants_may_run=False)))
-    assert desk.text("detailAssistants") == "Assistants may not run it"
+    assert desk.text("detailAssistants") == "Assistants can't run this job"
     desk.show(desk.scheduler.add_job("theirs", Every("1h"), Command(argv=("true",))))
     assert not desk.is_shown("detailAssistants")
 

@@ -174,9 +174,9 @@ def test_a_pause_tells_its_end() -> None:
 
 
 def test_a_trend_in_words() -> None:
-    assert trend_sentence(()) == "It has not run yet."
+    assert trend_sentence(()) == "No runs yet."
     points = [TrendPoint("a", Outcome.SUCCESS, 400, NOW), TrendPoint("b", Outcome.MISSED, None, NOW)]
-    assert trend_sentence(points) == "Last 2 runs: 1 succeeded, 1 missed.\nTook 0.4 s to 0.4 s."
+    assert trend_sentence(points) == "Last 2 runs: 1 succeeded, 1 missed.\nDuration: 0.4 s to 0.4 s."
 
 
 def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> None:

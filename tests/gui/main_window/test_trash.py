@@ -7,7 +7,7 @@ from job_values import NASTY, make_job
 from PySide6.QtWidgets import QListWidget, QPushButton
 from pytestqt.qtbot import QtBot
 
-from ui.main_window.trash_dialog import TrashDialog
+from ui.main_window.trash import TrashDialog
 from ui.style.theme import Appearance
 
 
