@@ -1,1 +1,1 @@
-"""The way to the service and the engine, in threads of their own."""
+"""Access to the service and the engine, each in its own thread."""

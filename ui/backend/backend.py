@@ -1,6 +1,6 @@
-"""The window's way to the service: asked on threads of its own, answered in the window's thread.
+"""Runs calls of the service on their own threads and delivers the results in the GUI thread.
 
-An fsync or a long query never stalls the window, because no call of the service runs in its thread.
+An fsync or a long query never blocks the window, because no call of the service runs in the GUI thread.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ T = TypeVar("T")
 
 
 class Lane(StrEnum):
-    """Which thread answers: what a person waits for, or what may take long and must not stand in its way."""
+    """Which thread answers: QUICK for what the user waits for, SLOW for long work."""
 
     QUICK = "quick"
     SLOW = "slow"
 
 
 class Asked:
-    """One question; cancelled, its answer is dropped."""
+    """One request; after cancel() its answer is dropped."""
 
     def __init__(self, owner: QObject | None) -> None:
         self._owner = None if owner is None else weakref.ref(owner)
@@ -50,11 +50,11 @@ class Asked:
         self._is_cancelled = True
 
     def is_cancelled(self) -> bool:
-        """Tell whether nobody waits for the answer any more; safe to ask from any thread."""
+        """Tell whether the request was cancelled; safe to call from any thread."""
         return self._is_cancelled
 
     def is_wanted(self) -> bool:
-        """Tell, in the window's thread, whether whoever asked is still there."""
+        """Tell, in the GUI thread, whether the owner still exists."""
         if self._is_cancelled or self._owner is None:
             return not self._is_cancelled
         owner = self._owner()
@@ -65,12 +65,12 @@ Answer = Callable[[], None]
 
 
 class Backend(QObject):
-    """Asks the service, and passes on what it tells of."""
+    """Runs calls of the service on its threads and emits changes."""
 
     changed = Signal(object)
-    """A Change, wherever it was made; emitted in the window's thread."""
+    """A Change, wherever it was made; emitted in the GUI thread."""
     fault = Signal(str)
-    """A sentence on something that failed and that nobody else shows."""
+    """A sentence about an error that nobody else shows."""
     _answered = Signal(object)
     _changed_here = Signal(object)
     _done_with = Signal(object)
@@ -82,7 +82,7 @@ class Backend(QObject):
         self._path = path
         self._clock = clock or SystemClock()
         self._lanes: dict[Lane, _LaneThread] = {}
-        # Held until its thread has let go of it: a window that asked must not be destroyed in that thread.
+        # Kept until its thread has released it: a window must not be destroyed in that thread.
         self._tasks: dict[int, _Task] = {}
         self._inline: Scheduler | None = None
         self._is_closed = False
@@ -92,7 +92,7 @@ class Backend(QObject):
 
     @classmethod
     def inline(cls, scheduler: Scheduler, clock: Clock, parent: QObject | None = None) -> Self:
-        """Return one without threads, for tests: work is done at once, answers still come through the loop."""
+        """Return a backend without threads, for tests: calls run at once, answers arrive through the event loop."""
         made = cls(scheduler.path, clock, parent)
         made._inline = scheduler
         scheduler.subscribe(made.changed.emit)
@@ -111,9 +111,9 @@ class Backend(QObject):
         owner: QObject | None = None,
         lane: Lane = Lane.QUICK,
     ) -> Asked:
-        """Do some work with the service; `then` gets what it returns, in the window's thread.
+        """Call the service on a thread; `then` gets the result in the GUI thread.
 
-        Without `failed`, what went wrong is emitted as `fault`. Nothing is delivered once `owner` is gone.
+        Without `failed`, an error is emitted as `fault`. Nothing is delivered once `owner` is gone.
         """
 
         def results(scheduler: Scheduler) -> Iterator[Answer]:
@@ -133,9 +133,9 @@ class Backend(QObject):
         owner: QObject | None = None,
         lane: Lane = Lane.SLOW,
     ) -> Asked:
-        """Take from an iterator until it ends or is cancelled; `each` gets what came, a few at a time.
+        """Consume an iterator on a thread until it ends or is cancelled; `each` gets its items in batches.
 
-        `work` is also given a function that tells whether the question was cancelled.
+        `work` also gets a function that tells whether the request was cancelled.
         """
         asked = Asked(owner)
 
@@ -173,21 +173,21 @@ class Backend(QObject):
 
     def _open(self) -> Scheduler:
         scheduler = Scheduler.open(self._path, clock=self._clock, actor=YOU)
-        # What is changed here is seen at once, also while no engine is there to tell of it.
+        # Changes made here are emitted at once, even if no engine runs that would report them.
         scheduler.subscribe(self._changed_here.emit)
         return scheduler
 
     def tell(self, change: Change) -> None:
-        """Pass on a change that an engine told of."""
+        """Emit a change that an engine reported."""
         self.changed.emit(change)
 
     def close(self) -> None:
-        """Finish what was asked, drop the answers and end the threads."""
+        """Finish pending requests, drop their answers and end the threads."""
         self._is_closed = True
         self.close_database()
 
     def close_database(self) -> None:
-        """End the threads and with them every connection; the next question opens the database anew."""
+        """End the threads and their connections; the next request opens the database again."""
         lanes, self._lanes = self._lanes, {}
         for lane in lanes.values():
             lane.close()
@@ -230,7 +230,7 @@ class _Task:
         except SchedulerError as error:
             self._fail(error, deliver)
         except Exception as error:  # noqa: BLE001 - a fault in one question must not end the thread
-            _LOG.exception("A question to the service failed.")
+            _LOG.exception("A call to the service failed.")
             self._fail(SchedulerError(f"something went wrong inside Halo: {error}"), deliver)
 
     def _fail(self, error: SchedulerError, deliver: Callable[[tuple[Asked, Answer]], None]) -> None:
@@ -239,7 +239,7 @@ class _Task:
 
 
 class _LaneThread:
-    """A plain thread with a connection of its own; it knows no Qt objects."""
+    """A plain thread with its own connection; it knows no Qt objects."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ class _LaneThread:
         self._thread.join(_LONGEST_CLOSE_S)
 
     def _get(self) -> Scheduler:
-        # Opened by the first question that succeeds in it: a database that is locked now may be free later.
+        # Opened by the first request that succeeds: a database locked now may be free later.
         self._scheduler = self._scheduler or self._open()
         return self._scheduler
 

@@ -1,4 +1,4 @@
-"""Who runs the jobs: this program, or another; and hearing what that one tells of."""
+"""Where the engine runs, this program or another, and listening to its changes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .engine_thread import EngineThread, ShutdownMode
 
 _LOOK_MS = 30_000
 _SOON_MS = 1_000
-# However much an engine has to tell, the window's thread listens only so often.
+# However many changes an engine reports, the GUI thread reads only this often.
 _PAUSE_MS = 50
 
 
 class EnginePlace(StrEnum):
-    """Where the engine is."""
+    """Where the engine runs."""
 
     STARTING = "starting"
     HERE = "here"
@@ -33,19 +33,20 @@ class EnginePlace(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """Where the engine is, and the sentence that names another one or tells what is wrong."""
+    """Where the engine runs; `sentence` names another engine, or the error."""
 
     place: EnginePlace
     sentence: str = ""
+    can_start: bool = False
 
 
 class EngineLink(QObject):
-    """Takes the engine when it is free, listens to whoever has it, and takes over when that one dies."""
+    """Starts the engine if none runs, listens to the one that does, and takes over when it stops."""
 
     state_changed = Signal(object)
     taken_over = Signal()
     damaged = Signal(object)
-    """A StoreDamagedError: the database cannot be run before it is restored."""
+    """A StoreDamagedError: jobs cannot run before a backup is restored."""
     stopped = Signal()
 
     def __init__(self, backend: Backend, thread: EngineThread, parent: QObject | None = None) -> None:
@@ -69,12 +70,12 @@ class EngineLink(QObject):
         thread.stopped.connect(self._have_stopped)
 
     def start(self) -> None:
-        """Try to take the engine."""
+        """Try to start the engine."""
         self._is_leaving = False
         self._thread.start()
 
     def stop(self, shutdown_mode: ShutdownMode) -> None:
-        """Give the engine up; `stopped` tells when that is done."""
+        """Stop the engine; `stopped` is emitted when done."""
         self._is_leaving = True
         self._look.stop()
         self._thread.stop(shutdown_mode)
@@ -93,12 +94,13 @@ class EngineLink(QObject):
         self._look.start(_LOOK_MS)
 
     def _be_nowhere(self, error: SchedulerError) -> None:
-        self._set(EngineState(EnginePlace.NOWHERE, str(error)))
+        can_start = not isinstance(error, (StoreDamagedError, StoreReplacedError))
+        self._set(EngineState(EnginePlace.NOWHERE, str(error), can_start))
         if isinstance(error, StoreDamagedError):
-            # Trying again mends nothing: somebody has to choose a backup.
+            # Retrying does not help: the user has to choose a backup.
             self.damaged.emit(error)
         elif isinstance(error, StoreReplacedError):
-            # The window still shows the old file: only a new start shows, and runs, what is there now.
+            # The window still shows the old file; only a restart shows and runs the new one.
             self._look.stop()
             self._hang_up()
         else:
@@ -128,13 +130,13 @@ class EngineLink(QObject):
             if stream is not None:
                 stream.close()
             elif not self._is_leaving:
-                # An engine without a socket: it is looked after every now and then instead.
+                # An engine without a socket is polled instead.
                 self._look.start(_LOOK_MS)
             return
         self._stream = stream
         self._notifier = QSocketNotifier(stream.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._hear)
-        # What changed before anybody listened was told to nobody.
+        # Changes before the connection were not heard.
         self._backend.tell(Change(ChangeKind.JOB))
 
     def _listen_on(self) -> None:
@@ -149,7 +151,7 @@ class EngineLink(QObject):
         for change in changes or ():
             self._backend.tell(change)
         if changes is None and not self._is_leaving:
-            # Not at once: whoever hangs up on everybody would be called again and again.
+            # Not at once, in case the engine closes every connection.
             self._lose()
 
     def _hang_up(self) -> None:
@@ -162,7 +164,7 @@ class EngineLink(QObject):
             self._stream = None
 
     def _look_after_engine(self) -> None:
-        """Ask who has the engine, cheaply; try to take it when nobody has."""
+        """Ask which engine runs, which is cheap; start one if none does."""
         self._backend.ask(
             Scheduler.status, self._see_status, lambda _error: self._look.start(_LOOK_MS), owner=self
         )

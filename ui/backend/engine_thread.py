@@ -1,4 +1,4 @@
-"""The thread in which the engine lives, with an event loop and a connection of its own."""
+"""The thread of the engine, with its own event loop and database connection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST_END_MS = 5_000
 
 
 class ShutdownMode(StrEnum):
-    """What becomes of the runs that are under way when the engine stops."""
+    """What happens to current runs when the engine stops."""
 
     WAIT = "wait"
     STOP = "stop"
@@ -36,16 +36,16 @@ class ShutdownMode(StrEnum):
 
 
 class EngineThread(QObject):
-    """Starts and stops an engine beside the window; everything it says arrives in the window's thread."""
+    """Starts and stops an engine beside the window; its signals arrive in the GUI thread."""
 
     begun = Signal()
     held = Signal(str)
     """Another engine runs the jobs; the sentence names it."""
     failed = Signal(object)
-    """A SchedulerError: the database cannot be used as it is."""
+    """A SchedulerError: the database cannot be used."""
     lost = Signal()
     alarmed = Signal(object)
-    """An Alarm: the engine noticed that it does not do its work."""
+    """An Alarm: the engine hangs or starts nothing."""
     stopped = Signal()
     trial_output = Signal(int, bytes)
     trial_ended = Signal(int, object)
@@ -81,20 +81,20 @@ class EngineThread(QObject):
         self._trials = 0
 
     def start(self) -> None:
-        """Try to run the jobs: `begun`, `held` or `failed` tells what came of it."""
+        """Try to start the engine: `begun`, `held` or `failed` reports the result."""
         if not self._thread.isRunning():
             self._thread.start()
         self._start_wanted.emit()
 
     def stop(self, shutdown_mode: ShutdownMode) -> None:
-        """Stop the engine, if it is here; `stopped` tells when that is done. May be said again, more urgently."""
+        """Stop the engine if it runs here; `stopped` is emitted when done. A second call may be more urgent."""
         if not self._thread.isRunning():
             self.stopped.emit()
             return
         self._stop_wanted.emit(shutdown_mode)
 
     def start_trial(self, spec: JobSpec) -> int:
-        """Run a job that is not stored, once, and return the number by which the signals tell of it."""
+        """Run an unsaved job once; return the number that its signals carry."""
         self._trials += 1
         if not self._thread.isRunning():
             self._thread.start()
@@ -105,13 +105,13 @@ class EngineThread(QObject):
         self._trial_stop_wanted.emit(number)
 
     def end(self) -> None:
-        """End the thread; the engine has been stopped before."""
+        """End the thread; the engine has stopped before."""
         self._thread.quit()
         self._thread.wait(_LONGEST_END_MS)
 
 
 class _Stoppable(Protocol):
-    """A test run under way."""
+    """A test run."""
 
     def stop(self) -> None: ...
 
@@ -184,7 +184,7 @@ class _Host(QObject):
             self.stopped.emit()
             return
         if self._is_stopping:
-            # Said again while the first is being waited for.
+            # A second call while the first one waits.
             if shutdown_mode is ShutdownMode.STOP:
                 self._scheduler.engine.end_runs()
             return
@@ -218,7 +218,7 @@ class _Host(QObject):
         trial.start()
 
     def _for_trials(self) -> Scheduler:
-        """Return a scheduler of this thread, also while another program has the engine."""
+        """Return a scheduler for test runs in this thread, even while another program has the engine."""
         self._trier = self._trier or Scheduler.open(self._path, clock=self._clock)
         return self._trier
 

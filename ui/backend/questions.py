@@ -1,4 +1,4 @@
-"""The questions that wait for somebody, as the window shows them, and what becomes of an answer."""
+"""The open questions as the window shows them, and answering them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_LINE = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenQuestion:
-    """A question with the name of the job that asks and the item that it is about."""
+    """A question with its job's name and its work item."""
 
     id: str
     job_id: str
@@ -27,13 +27,13 @@ class OpenQuestion:
     text: str
     """Plain lines."""
     item: str = ""
-    """One plain line; empty when it is about none."""
+    """One plain line; empty without an item."""
     item_url: str = ""
-    """An address for a browser, or nothing."""
+    """A URL for the browser, or empty."""
 
 
 class Sent(StrEnum):
-    """What becomes of an answer that was sent."""
+    """What happens after an answer was sent."""
 
     STARTS = "starts"
     WAITS_FOR_RUN = "waits-for-run"
@@ -42,7 +42,7 @@ class Sent(StrEnum):
 
 
 def read_questions(scheduler: Scheduler) -> tuple[OpenQuestion, ...]:
-    """Return what waits for an answer, oldest first."""
+    """Return the open questions, oldest first."""
     asked = scheduler.questions.list(limit=MOST_READ)
     jobs = scheduler.jobs.get_many({question.job_id for question in asked})
     return tuple(
@@ -53,7 +53,7 @@ def read_questions(scheduler: Scheduler) -> tuple[OpenQuestion, ...]:
 
 
 def send_answer(scheduler: Scheduler, question: OpenQuestion, text: str) -> Sent:
-    """Answer a question, and tell whether the run that is told of it starts now."""
+    """Answer a question; return whether its run starts now, or what it waits for."""
     run_id = scheduler.questions.answer(question.id, text)
     if scheduler.get_run(run_id) is not None:
         return Sent.STARTS
@@ -68,7 +68,7 @@ def send_answer(scheduler: Scheduler, question: OpenQuestion, text: str) -> Sent
 
 
 def _run_of(scheduler: Scheduler, question: Question) -> Run | None:
-    # A run without an item is of no interest; one with an item may have been pruned.
+    # Only runs with items matter here; such a run may have been pruned.
     return scheduler.get_run(question.run_id) if question.work_id else None
 
 
@@ -87,17 +87,17 @@ def _shown(question: Question, job_name: str, run: Run | None) -> OpenQuestion:
 
 
 def plain_lines(text: str) -> str:
-    """Return a text from outside as lines that do nothing but show."""
+    """Return a text from outside as plain lines."""
     return "\n".join(one_line(line, _LONGEST_LINE) for line in text.split("\n")).strip()
 
 
 def item_words(work_id: str, title: str) -> str:
-    """Return what an item is called, in a line."""
+    """Return an item's title as one line."""
     return " · ".join(dict.fromkeys(filter(None, [one_line(work_id), one_line(title)])))
 
 
 def web_address(url: str) -> str:
-    """Return an address if a browser is what opens it: items come from outside."""
+    """Return a URL if it is safe for a browser: items come from outside."""
     parsed = QUrl(url, QUrl.ParsingMode.StrictMode)
     is_for_browsers = parsed.isValid() and parsed.scheme() in ("http", "https") and bool(parsed.host())
     return url if is_for_browsers and not parsed.userInfo() else ""

@@ -181,7 +181,7 @@ def test_a_database_that_cannot_be_run_is_tried_again(
 ) -> None:
     monkeypatch.setattr("ui.backend.engine_link._LOOK_MS", 10)
     stage.thread.failed.emit(StoreUnavailableError("the disk is full"))
-    assert stage.link.state == EngineState(EnginePlace.NOWHERE, "the disk is full")
+    assert stage.link.state == EngineState(EnginePlace.NOWHERE, "the disk is full", can_start=True)
     qtbot.waitUntil(lambda: stage.thread.starts >= 1)
 
 
