@@ -1,1 +1,1 @@
-"""The run history: what happened, what did not, and why."""
+"""The run history window."""

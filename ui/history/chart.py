@@ -1,4 +1,4 @@
-"""The chart of runs per day: stacked by how they ended, told when pointed at, chosen by a click or a key."""
+"""The chart of runs per day, stacked by outcome; bars have tooltips and can be selected by mouse or keyboard."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _Words = tuple[QRectF, Qt.AlignmentFlag, str, QFont]
 
 
 class DayChart(QWidget):
-    """Bars for days, weeks or months; pointing at one tells, choosing one is told to whoever listens."""
+    """Bars for days, weeks or months; emits the highlighted and the chosen bar."""
 
     pointed = Signal(object)
-    """The bucket that is pointed at, by mouse or keys, or None."""
+    """The highlighted bucket, by mouse or keyboard, or None."""
     chosen = Signal(object)
-    """The bucket that was chosen."""
+    """The chosen bucket."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,7 +51,7 @@ class DayChart(QWidget):
         self._buckets: Sequence[Bucket] = ()
         self._span = DaySpan()
         self._pointed = -1
-        # Bars and words are worked out once, and again only when something about them has changed.
+        # Bars and labels are computed once, and again only when they change.
         self._bars: QPixmap | None = None
         self._words: list[_Words] = []
         self._fit_font()
@@ -61,7 +61,7 @@ class DayChart(QWidget):
         appearance.changed.connect(self._draw_anew)
 
     def show_buckets(self, buckets: Sequence[Bucket], span: DaySpan) -> None:
-        """Draw other numbers; days outside of the span are drawn faintly."""
+        """Show other numbers; days outside the span are drawn faintly."""
         if len(buckets) != len(self._buckets):
             self._pointed = -1
         self._buckets = buckets
@@ -77,11 +77,11 @@ class DayChart(QWidget):
 
     @property
     def pointed_bucket(self) -> Bucket | None:
-        """The bucket that is pointed at."""
+        """The highlighted bucket."""
         return self._buckets[self._pointed] if 0 <= self._pointed < len(self._buckets) else None
 
     def column_rect(self, index: int) -> QRectF:
-        """Return where the column of a bucket stands."""
+        """Return the x position of a bucket's column."""
         area = self._area()
         width = area.width() / max(1, len(self._buckets))
         return QRectF(area.left() + index * width, area.top(), width, area.height())
@@ -125,7 +125,7 @@ class DayChart(QWidget):
         return QRectF(_COUNT_ROOM, HALF, self.width() - _COUNT_ROOM, self.height() - below - HALF)
 
     def _draw(self) -> QPixmap:
-        """Return the bars on nothing, as fine as the screen is; the words are kept beside them."""
+        """Return the bars on a transparent background at the screen's resolution; the labels are kept beside them."""
         ratio = self.devicePixelRatioF()
         bars = QPixmap((QSizeF(self.size()) * ratio).toSize())
         bars.setDevicePixelRatio(ratio)
@@ -141,7 +141,7 @@ class DayChart(QWidget):
         return bars
 
     def _paint_ground(self, painter: QPainter, *, has_top: bool) -> None:
-        """Draw the line the bars stand on, and the one that the highest reaches."""
+        """Draw the base line and the line at the height of the tallest bar."""
         area = self._area()
         bottom, top = area.bottom() + 0.5, area.top() + 0.5
         painter.setPen(QPen(QColor(self._appearance.colours.line), 1))
@@ -166,10 +166,10 @@ class DayChart(QWidget):
         painter.setOpacity(1.0)
 
     def _count_words(self, most: int) -> list[_Words]:
-        """Return how many runs the height of the chart stands for, or that there are none."""
+        """Return the number of runs at the top of the chart, or that there are none."""
         area = self._area()
         if not most:
-            return [(area, Qt.AlignmentFlag.AlignCenter, self.tr("Nothing ran in these days."), self.font())]
+            return [(area, Qt.AlignmentFlag.AlignCenter, self.tr("No runs in this period."), self.font())]
         side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         places = ((short_count(most), area.top() + 0.5 - HALF), ("0", area.bottom() - self._line + HALF))
         return [(QRectF(0, y, _COUNT_ROOM - GRID, self._line), side, text, self._small) for text, y in places]

@@ -1,4 +1,4 @@
-"""What the bars of the chart are made of: parts with a colour and a pattern each, their legend and their words."""
+"""The parts of the chart's bars: colour, pattern, legend and words of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _QUIET = 0.72
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Outcomes that are drawn as one, and the pattern they are drawn with."""
+    """Outcomes drawn as one part, and its pattern."""
 
     outcomes: tuple[Outcome, ...]
     pattern: str
@@ -38,7 +38,7 @@ class Series:
         return sum(bucket.counts[outcome] for outcome in self.outcomes)
 
 
-# From the bottom upwards: what went wrong lies on top, where it is seen.
+# From the bottom up: failures are on top, where they stand out.
 SERIES = (
     Series((Outcome.SUCCESS,), "solid"),
     Series((Outcome.SKIPPED, Outcome.CANCELLED), "outline"),
@@ -48,7 +48,7 @@ SERIES = (
 
 
 class Legend(QWidget):
-    """Which colour and pattern stands for what, with the mark that stands for it elsewhere."""
+    """The legend: colour and pattern of each part, with the mark used elsewhere."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,13 +86,13 @@ class Legend(QWidget):
 
 
 def paint_pattern(painter: QPainter, part: QRectF, series: Series, appearance: Appearance) -> None:
-    """Fill a part of a bar so that it can be told from others without its colour."""
-    # A copy: everybody shares the theme's own.
+    """Fill a part of a bar with a pattern, so that it is recognisable without colour."""
+    # A copy: the theme's colour is shared.
     colour = QColor(appearance.colour(series.mark.tone))
-    # A hair's breadth between the parts.
+    # A thin gap between the parts.
     inner = part.adjusted(0, 1 if part.height() > _SMALLEST_PART else 0, 0, 0)
     if series.pattern == "solid":
-        # What went well does not shout.
+        # Success is drawn quietly.
         colour.setAlphaF(_QUIET)
         painter.fillRect(inner, colour)
         return
@@ -125,7 +125,7 @@ def _slanted_lines(area: QRectF) -> list[QLineF]:
 
 
 def part_heights(bucket: Bucket, most: int, height: float) -> list[tuple[Series, float]]:
-    """Return how high each part of a bar is: whatever is there can be seen."""
+    """Return the height of each part; every part with runs is visible."""
     counts = [(series, series.count(bucket)) for series in SERIES]
     heights = [
         (series, max(_SMALLEST_PART, count / most * height)) for series, count in counts if count and most
@@ -138,13 +138,13 @@ def part_heights(bucket: Bucket, most: int, height: float) -> list[tuple[Series,
 
 
 def series_words(series: Series) -> str:
-    """Return what a part of the bars stands for: "Failed or timed out"."""
+    """Return what a part of the bars means: "Failed or timed out"."""
     first, *rest = (outcome_words(outcome) for outcome in series.outcomes)
     return " / ".join([first, *(word.lower() for word in rest)])
 
 
 def bucket_words(bucket: Bucket) -> str:
-    """Return what a bar tells: "Tue 17 Nov: 12 succeeded, 1 failed"."""
+    """Return a bar in words: "Tue 17 Nov: 12 succeeded, 1 failed"."""
     first = day_words(bucket.first)
     when = first if bucket.first == bucket.last else f"{first} – {day_words(bucket.last)}"
     counts = [
@@ -157,7 +157,7 @@ def bucket_words(bucket: Bucket) -> str:
 
 
 def day_words(day: date, *, short: bool = False) -> str:
-    """Return a day as it is said: "Tue 17 Nov"; short "17 Nov"."""
+    """Return a day in words: "Tue 17 Nov", or short "17 Nov"."""
     midnight = datetime.combine(day, time())
     text = short_date(midnight, year=False)
     return text if short else f"{weekday_name(midnight)[:3]} {text}"

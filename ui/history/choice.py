@@ -1,4 +1,4 @@
-"""What a person chose to see of the history, and how the service is asked for it."""
+"""The selection of runs to show, and the queries for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from halo_scheduler.service.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which runs to show: None and nothing choose all; `run_ids` are just these runs, whatever else is said."""
+    """Which runs to show: None and empty fields mean all; `run_ids` overrides all other fields."""
 
     job_id: str | None = None
     outcomes: frozenset[Outcome] | None = None
@@ -23,11 +23,11 @@ class Choice:
 
     @property
     def is_everything(self) -> bool:
-        """Tell whether nothing is left out."""
+        """Tell whether all runs are shown."""
         return self == Choice()
 
     def page(self, scheduler: Scheduler, limit: int, before: str | None = None) -> list[Run]:
-        """Return some runs, newest first, whatever they printed."""
+        """Return some runs, newest first, ignoring the text filter."""
         if self.run_ids:
             found = scheduler.runs.get_many(self.run_ids).values() if before is None else ()
             return sorted(found, key=run_at, reverse=True)
@@ -42,7 +42,7 @@ class Choice:
         )
 
     def hits(self, scheduler: Scheduler, is_cancelled: Callable[[], bool]) -> Iterator[Run | None]:
-        """Yield the runs that printed the text, newest first; None now and then as a sign of life."""
+        """Yield the runs whose output contains the text, newest first, and None as a sign of progress."""
         return scheduler.runs.search_output(
             self.text,
             job_id=self.job_id,
@@ -56,7 +56,7 @@ class Choice:
     def pages(
         self, scheduler: Scheduler, limit: int, is_cancelled: Callable[[], bool]
     ) -> Iterator[list[Run]]:
-        """Yield all the runs, whatever they printed, a page at a time."""
+        """Yield all runs in pages, ignoring the text filter."""
         before: str | None = None
         while not is_cancelled():
             page = self.page(scheduler, limit, before)
@@ -67,7 +67,7 @@ class Choice:
             before = page[-1].id
 
     def admits(self, run: Run) -> bool:
-        """Tell whether a run belongs to what is shown; what it printed is not looked at."""
+        """Tell whether a run matches, ignoring the text filter."""
         if self.run_ids:
             return run.id in self.run_ids
         at = run_at(run)
@@ -82,14 +82,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class JobName:
-    """What a job is called, and whether it lies in the trash."""
+    """A job's name, and whether the job is in the trash."""
 
     name: str
     is_removed: bool = False
 
 
 def job_names(scheduler: Scheduler, job_ids: Iterable[str]) -> dict[str, JobName]:
-    """Return the names of some jobs, also of those in the trash."""
+    """Return the names of some jobs, including jobs in the trash."""
     wanted = set(job_ids)
     names = {job_id: JobName(job.name) for job_id, job in scheduler.jobs.get_many(wanted).items()}
     if wanted - names.keys():
@@ -98,7 +98,7 @@ def job_names(scheduler: Scheduler, job_ids: Iterable[str]) -> dict[str, JobName
 
 
 def run_at(run: Run) -> int:
-    """Return the instant that stands for a run: when it began, or when it was found not to begin."""
+    """Return the time of a run: its start, or when it was found not to start."""
     if run.started_at is not None:
         return run.started_at
     return run.finished_at or run.slot_at or 0

@@ -1,4 +1,4 @@
-"""Days and spans of days: where they begin, and how the runs in them are counted together."""
+"""Days and spans of days: when they begin, and their runs summed up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DECEMBER = 12
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """Some days in a row, both ends among them; without a first one it begins with the history."""
+    """Consecutive days, both ends included; without a first day, from the start of the history."""
 
     first: date | None = None
     last: date | None = None
@@ -33,17 +33,17 @@ class DaySpan:
 
     @property
     def until(self) -> int | None:
-        """The instant at which the last day is over."""
+        """The instant at which the last day ends."""
         return None if self.last is None else day_start(self.last + _DAY)
 
     def holds(self, day: date) -> bool:
-        """Tell whether a day is one of these."""
+        """Tell whether a day is in the span."""
         return (self.first is None or day >= self.first) and (self.last is None or day <= self.last)
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A day, a week or a month, and how its runs ended."""
+    """A day, week or month, and the number of its runs by outcome."""
 
     first: date
     last: date
@@ -55,7 +55,7 @@ class Bucket:
 
 
 def last_days(count: int, now_ms: int) -> DaySpan:
-    """Return the last days up to today, which is not over: it has no end."""
+    """Return the last days up to and including today."""
     return DaySpan(today(now_ms) - (count - 1) * _DAY)
 
 
@@ -70,7 +70,7 @@ def day_start(day: date) -> int:
 
 
 def buckets(first: date, last: date, days: Iterable[DayCount]) -> list[Bucket]:
-    """Return a span day by day; one too long for that week by week, or month by month."""
+    """Return a span divided into days, or into weeks or months if it is long."""
     found: list[Bucket] = []
     step = _step(first, last)
     counted = {date.fromisoformat(count.day): count.by_outcome for count in days}

@@ -1,4 +1,4 @@
-"""Writing runs into a file that a spreadsheet or a program can read."""
+"""Exports runs to a CSV or JSON file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ COLUMNS = (
     *("late_ms", "exit_code", "http_status", "attempt", "trigger", "source", "passed_over", "passed_reason"),
     *("note", "cost", "work_id", "work_title", "work_url", "caused_by", "proposed"),
 )
-# A spreadsheet takes a cell that begins so for a formula, also behind blanks.
+# Spreadsheets read a cell that begins with these, even after blanks, as a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
 Page = tuple[list[Run], Mapping[str, JobName]]
 
 
 class Format(StrEnum):
-    """What kind of file; its value is the ending of its name."""
+    """A file format; its value is the file name extension."""
 
     CSV = "csv"
     JSON = "json"
@@ -39,10 +39,10 @@ class ExportError(SchedulerError):
 
 
 def export(path: Path, kind: Format, pages: Iterable[Page]) -> Iterator[int]:
-    """Write runs to a file, yielding how many were written so far; it takes its name only when it is complete."""
+    """Write runs to a file, yielding the number written so far; the file is renamed into place once complete."""
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
-        # A spreadsheet reads UTF-8 only when a mark at the start says so.
+        # Spreadsheets read UTF-8 only with a byte order mark.
         encoding = "utf-8-sig" if kind is Format.CSV else "utf-8"
         with draft.open("x", encoding=encoding, newline="", errors="replace") as file:
             yield from (write_csv if kind is Format.CSV else write_json)(file, pages)
@@ -51,14 +51,14 @@ def export(path: Path, kind: Format, pages: Iterable[Page]) -> Iterator[int]:
         draft.replace(path)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ExportError(f"{path.name} could not be written: {reason}; choose another place") from error
+        raise ExportError(f"could not write {path.name}: {reason}; choose another location") from error
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
 
 
 def write_csv(file: TextIO, pages: Iterable[Page]) -> Iterator[int]:
-    """Write runs as lines of a table, yielding how many there are so far."""
+    """Write runs as CSV, yielding the number written so far."""
     import csv  # noqa: PLC0415 - the history is there sooner without it
 
     writer = csv.writer(file)
@@ -71,7 +71,7 @@ def write_csv(file: TextIO, pages: Iterable[Page]) -> Iterator[int]:
 
 
 def write_json(file: TextIO, pages: Iterable[Page]) -> Iterator[int]:
-    """Write runs as a list, times in milliseconds since 1970, yielding how many there are so far."""
+    """Write runs as a JSON list with times in milliseconds since 1970, yielding the number written so far."""
     count = 0
     file.write("[")
     for runs, names in pages:
@@ -104,12 +104,12 @@ def _name(run: Run, names: Mapping[str, JobName]) -> str:
 
 
 def _local(at: int | None) -> str:
-    """Return the local date and time, in a form that spreadsheets understand."""
+    """Return the local date and time in a format that spreadsheets understand."""
     return "" if at is None else f"{local_time(at):%Y-%m-%d %H:%M:%S}"
 
 
 def _safe(value: object) -> object:
-    """Return a cell that is never taken for a formula; numbers are none."""
+    """Return a cell that no spreadsheet reads as a formula; numbers are safe."""
     if value is None or isinstance(value, int | float):
         return "" if value is None else value
     text = str(value).replace("\x00", "\ufffd")

@@ -1,4 +1,4 @@
-"""Saving what the history shows: asks for a file, writes it in the background, tells how far it has come."""
+"""The export button and the bar that shows an export's progress and result."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .facts import as_sentence
 _PAGE = 200
 _HITS = 50
 _KEYS = "Ctrl+S"
-# Between two pages the window has its turn: both share one interpreter.
+# A pause between pages, so that the GUI thread gets the interpreter lock.
 _BREATH_S = 0.002
 
 
 class ExportButton(QPushButton):
-    """Offers the formats; whoever listens knows what is to be exported."""
+    """A button with a menu of formats."""
 
     wanted = Signal(object)
     """A Format."""
@@ -39,34 +39,34 @@ class ExportButton(QPushButton):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Export"), parent)
         self.setObjectName("exportButton")
-        self.setAccessibleName(self.tr("Export the runs that are shown"))
+        self.setAccessibleName(self.tr("Export these runs"))
         self.setShortcut(QKeySequence(_KEYS))
-        self.setToolTip(with_shortcut(self.tr("Save the runs that are shown as a file"), _KEYS))
+        self.setToolTip(with_shortcut(self.tr("Export these runs to a file"), _KEYS))
         tint(self, appearance, "export")
         menu = QMenu(self)
-        table = menu.addAction(self.tr("As a table (CSV)…"))
+        table = menu.addAction(self.tr("As CSV…"))
         table.setObjectName("exportCsv")
         table.triggered.connect(lambda: self.wanted.emit(Format.CSV))
-        data = menu.addAction(self.tr("As data (JSON)…"))
+        data = menu.addAction(self.tr("As JSON…"))
         data.setObjectName("exportJson")
         data.triggered.connect(lambda: self.wanted.emit(Format.JSON))
         self.setMenu(menu)
 
 
 class ExportBar(QWidget):
-    """Shows an export under way, and what became of it."""
+    """Runs an export and shows its progress and result."""
 
     def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("exportBar")
         self._backend = backend
         self._asked: Asked | None = None
-        self._path = Path()
+        self._path, self._count = Path(), 0
         self._icon = LineIcon(appearance, "export", Tone.MUTED)
         self._text = WrappedText(appearance, name="exportText", most_lines=2)
         self._cancel = button(self.tr("Cancel"), name="exportCancel", kind="link")
         self._cancel.clicked.connect(self.cancel)
-        self._close = icon_button(appearance, "close", self.tr("Close this note"), name="exportClose")
+        self._close = icon_button(appearance, "close", self.tr("Close"), name="exportClose")
         self._close.clicked.connect(self.hide)
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -82,21 +82,21 @@ class ExportBar(QWidget):
         self.hide()
 
     def ask_file(self, kind: Format, choice: Choice) -> None:
-        """Ask where to write, then write there."""
+        """Ask for a file name, then export."""
         dialog = QFileDialog(self.window(), self.tr("Export runs"))
         dialog.setObjectName("exportDialog")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilter(self.tr("Table (*.csv)") if kind is Format.CSV else self.tr("Data (*.json)"))
+        dialog.setNameFilter(self.tr("CSV (*.csv)") if kind is Format.CSV else self.tr("JSON (*.json)"))
         dialog.setDefaultSuffix(kind)
         dialog.selectFile(f"runs.{kind}")
         dialog.fileSelected.connect(lambda path: self.start(Path(path), kind, choice))
         dialog.open()
 
     def start(self, path: Path, kind: Format, choice: Choice) -> None:
-        """Write the chosen runs to a file."""
+        """Export the runs to a file."""
         self.cancel()
-        self._path = path
+        self._path, self._count = path, 0
         self._show(self.tr("Exporting…"), "export", Tone.MUTED, is_over=False)
         self._asked = self._backend.ask_stream(
             lambda scheduler, is_cancelled: export(path, kind, _pages(choice, scheduler, is_cancelled)),
@@ -108,16 +108,16 @@ class ExportBar(QWidget):
         )
 
     def cancel(self) -> None:
-        """Write no further; no file is left."""
+        """Cancel the export; no file is left."""
         if self._asked is not None:
             self._asked.cancel()
             self._asked = None
-            self._show(self.tr("The export was cancelled."), "close", Tone.MUTED, is_over=True)
+            self._show(self.tr("Export cancelled."), "close", Tone.MUTED, is_over=True)
 
     def _tell_progress(self, counts: list[int]) -> None:
         self._count = counts[-1]
         self._show(
-            self.tr("Exporting… {count} runs so far").format(count=f"{counts[-1]:,}"),
+            self.tr("Exporting… {count} runs so far").format(count=f"{self._count:,}"),
             "export",
             Tone.MUTED,
             is_over=False,
@@ -125,7 +125,12 @@ class ExportBar(QWidget):
 
     def _finish(self) -> None:
         self._asked = None
-        words = self.tr("The runs are in {path}.").format(path=self._path)
+        words = (
+            self.tr("Exported 1 run to {path}.")
+            if self._count == 1
+            else self.tr("Exported {count} runs to {path}.")
+        )
+        words = words.format(count=f"{self._count:,}", path=self._path)
         self._show(words, "check", Tone.OK, is_over=True)
 
     def _fail(self, error: SchedulerError) -> None:

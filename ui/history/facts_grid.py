@@ -1,4 +1,4 @@
-"""The facts of a run, one below the other."""
+"""The facts of a run as a grid of labels and values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOST_LINES = 3
 
 
 class YieldingArea(QScrollArea):
-    """Holds one widget; a window never has to grow for it."""
+    """Scrolls one widget; its window never has to grow for it."""
 
     def __init__(self, content: QWidget) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class YieldingArea(QScrollArea):
         self.viewport().setAutoFillBackground(False)
         self.setWidget(content)
         content.setAutoFillBackground(False)
-        # The keyboard stops here only while there is something to scroll.
+        # In the tab order only while there is something to scroll.
         self.verticalScrollBar().rangeChanged.connect(self._let_tab_stop)
 
     def _let_tab_stop(self, _least: int, most: int) -> None:
@@ -76,7 +76,7 @@ class YieldingArea(QScrollArea):
             self.updateGeometry()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        # A scroll area watches its widget already.
+        # A scroll area already filters its widget's events.
         is_handled = super().eventFilter(watched, event)
         if watched is self._content and event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
@@ -84,7 +84,7 @@ class YieldingArea(QScrollArea):
 
 
 class QuestionNote(QFrame):
-    """Shows a question; an open one can be answered where all of them are."""
+    """Shows a question; an open one can be answered on the questions page."""
 
     answer_requested = Signal()
 
@@ -99,14 +99,14 @@ class QuestionNote(QFrame):
         self._state = WrappedText(appearance, name="questionState", tone=Tone.MUTED)
         self._answer = WrappedText(appearance, name="questionAnswer", most_lines=_ANSWER_LINES)
         self._act = button(
-            self.tr("Answer…"), name="answerQuestionButton", tip=self.tr("Answer or dismiss it")
+            self.tr("Answer…"), name="answerQuestionButton", tip=self.tr("Answer or dismiss the question")
         )
         self._act.clicked.connect(self.answer_requested)
         self._lay_out()
         self.hide()
 
     def show_question(self, question: Question | None, *, is_own: bool = True) -> None:
-        """Show what a run asked, or nothing; one that is not its own is what it was given the answer to."""
+        """Show the run's question, or the earlier question whose answer the run received, or nothing."""
         self.setVisible(question is not None)
         if question is None:
             return
@@ -121,13 +121,13 @@ class QuestionNote(QFrame):
         when = "" if question.settled_at is None else moment(question.settled_at)
         match question.state:
             case QuestionState.OPEN:
-                return self.tr("It waits for your answer; until then it does not start by itself.")
+                return self.tr("The job is on hold until you answer.")
             case QuestionState.ANSWERED if is_own:
                 return self.tr("Answered on {when}:").format(when=when)
             case QuestionState.ANSWERED:
                 return self.tr("Asked by an earlier run, answered on {when}:").format(when=when)
             case QuestionState.DISMISSED:
-                return self.tr("Dismissed on {when}, without an answer.").format(when=when)
+                return self.tr("Dismissed on {when}.").format(when=when)
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()
@@ -143,7 +143,7 @@ class QuestionNote(QFrame):
 
 
 class FactsGrid(QWidget):
-    """Names at the left, values at the right; at most one of them can be copied and opened, some lead to a run."""
+    """Labels left, values right; one value may have copy and open buttons, and some link to a run."""
 
     run_wanted = Signal(str)
 
@@ -153,9 +153,9 @@ class FactsGrid(QWidget):
         self._facts: tuple[Fact, ...] = ()
         self._rows: list[_FactRow] = []
         self._linked = _NOTHING
-        # Made with everything else, so that the Tab key finds them in their place.
-        self._copy = self._new_button("copy", self.tr("Copy the address"), "copyAddressButton")
-        self._open = self._new_button("external", self.tr("Open it in the browser"), "openAddressButton")
+        # Made with everything else, so that they are in the tab order.
+        self._copy = self._new_button("copy", self.tr("Copy URL"), "copyAddressButton")
+        self._open = self._new_button("external", self.tr("Open in browser"), "openAddressButton")
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._linked.copied))
         self._open.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self._linked.address)))
         self._grid = QGridLayout(self)
@@ -165,7 +165,7 @@ class FactsGrid(QWidget):
         self._grid.setColumnStretch(1, 1)
 
     def show_facts(self, facts: Sequence[Fact]) -> None:
-        """Show some facts in the place of those that were shown."""
+        """Replace the facts shown."""
         if tuple(facts) == self._facts:
             return
         self._facts = tuple(facts)
@@ -174,14 +174,14 @@ class FactsGrid(QWidget):
         for index, row in enumerate(self._rows):
             row.show_fact(facts[index] if index < len(facts) else _NOTHING)
         self._place_buttons()
-        # Links are made late; the Tab key visits them where they stand.
+        # Links are made late and put into the tab order here.
         for before, after in pairwise(
             [self._open, *(row.link for row in self._rows if row.link is not None)]
         ):
             QWidget.setTabOrder(before, after)
 
     def _place_buttons(self) -> None:
-        """Put the buttons beside what they are for."""
+        """Put the buttons beside their value."""
         index = next((index for index, fact in enumerate(self._facts) if fact.copied), None)
         self._linked = _NOTHING if index is None else self._facts[index]
         if index is not None:
@@ -200,7 +200,7 @@ class FactsGrid(QWidget):
 
 
 class _FactRow:
-    """One fact: its name, its value, and room for buttons behind it."""
+    """One fact: label, value, and space for buttons."""
 
     def __init__(
         self, appearance: Appearance, grid: QGridLayout, index: int, follow: Callable[[str], None]
@@ -210,7 +210,7 @@ class _FactRow:
         self._fact = _NOTHING
         self._name = label("", "muted")
         self._value = WrappedText(appearance, name="factValue", most_lines=_MOST_LINES)
-        # Few lead anywhere.
+        # Few values are links.
         self.link: LinkLine | None = None
         self._box = QHBoxLayout()
         self._box.setSpacing(HALF)
@@ -224,7 +224,7 @@ class _FactRow:
         self._name.setVisible(bool(fact.name))
         self._name.setContentsMargins(0, ABOVE_LINK if fact.run_id else 0, 0, 0)
         self._value.set_text("" if fact.run_id else fact.value)
-        # One that never said anything would keep its half of the room.
+        # An empty label would keep half of the width.
         self._value.setVisible(bool(self._value.text()))
         self._value.setAccessibleName(f"{fact.name}: {fact.value}")
         if fact.run_id or self.link is not None:

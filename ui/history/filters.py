@@ -1,4 +1,4 @@
-"""The filters of the history: words in the output, job, outcome, who started it, and when."""
+"""The filters of the history: output text, job, outcome, trigger and date."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .job_picker import JobPicker
 from .outcome_picker import OutcomePicker
 
 _SIZE = QSize(288, 264)
-# The cells of the calendar are small, and its bar is no selection.
+# The calendar's cells are small, and its navigation bar is not a selection.
 _SHEET = """
 QCalendarWidget { border: 1px solid palette(mid); }
 QCalendarWidget QTableView { selection-background-color: palette(highlight); }
@@ -45,7 +45,7 @@ _TYPING_MS = 400
 
 
 class DayEdit(QDateEdit):
-    """A day that can be typed or picked."""
+    """A date that can be typed or picked."""
 
     def __init__(self, appearance: Appearance, name: str, words: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class DayEdit(QDateEdit):
         return date(found.year(), found.month(), found.day())
 
     def set_day(self, day: date) -> None:
-        """Show a day without telling anyone."""
+        """Set the day without a signal."""
         was_blocked = self.blockSignals(True)
         self.setDate(QDate(day.year, day.month, day.day))
         self.blockSignals(was_blocked)
@@ -87,7 +87,7 @@ def _new_calendar(appearance: Appearance) -> QCalendarWidget:
 
 
 class Period(StrEnum):
-    """Which days are shown."""
+    """The date filter."""
 
     TODAY = "today"
     WEEK = "week"
@@ -100,7 +100,7 @@ _DAYS = {Period.TODAY: 1, Period.WEEK: 7, Period.MONTH: 30}
 
 
 class Filters(QWidget):
-    """Everything by which runs are chosen; what was chosen is told once it is settled."""
+    """All filters; emits a change once the user has stopped editing."""
 
     changed = Signal()
 
@@ -120,7 +120,7 @@ class Filters(QWidget):
             self.tr("Clear filters"),
             name="clearFilters",
             kind="link",
-            tip=self.tr("Show everything again"),
+            tip=self.tr("Clear all filters"),
             shortcut="Ctrl+L",
         )
         self._typing = QTimer(self)
@@ -135,9 +135,9 @@ class Filters(QWidget):
     # --- What is chosen ------------------------------------------------------------------------------
 
     def choice(self) -> Choice:
-        """Return what is chosen now."""
+        """Return the current choice."""
         span = self.span()
-        # Qt keeps a plain text in the place of an enum of texts.
+        # Qt returns a StrEnum as plain str.
         trigger = self._trigger.currentData()
         return Choice(
             job_id=self._job.job_id,
@@ -153,7 +153,7 @@ class Filters(QWidget):
         return Period(self._period.currentData())
 
     def span(self) -> DaySpan:
-        """Return the days that are shown."""
+        """Return the days shown."""
         if self.period is Period.ALL:
             return DaySpan()
         if self.period is Period.CUSTOM:
@@ -161,7 +161,7 @@ class Filters(QWidget):
         return last_days(_DAYS[self.period], self._backend.now_ms())
 
     def set_job(self, job_id: str | None, around: int | None = None) -> None:
-        """Show one job, or all; everything else as at the start, but with an instant among the days shown."""
+        """Show one job or all and reset the other filters; the days shown include the given instant."""
         self.clear(quietly=True)
         self._job.set_job(job_id)
         since = self.span().since
@@ -171,12 +171,12 @@ class Filters(QWidget):
         self._settle()
 
     def set_outcomes(self, outcomes: frozenset[Outcome] | None) -> None:
-        """Show runs that ended so."""
+        """Filter by outcome."""
         self._outcomes.set_outcomes(outcomes)
         self._settle()
 
     def pick_days(self, span: DaySpan) -> None:
-        """Show some days only; the same once more goes back to what was shown before."""
+        """Filter by these days; the same days again restore the previous filter."""
         if self.period is Period.CUSTOM and span == self.span():
             self._set_period(self._before)
         else:
@@ -184,12 +184,12 @@ class Filters(QWidget):
         self._settle()
 
     def show_all_time(self) -> None:
-        """Leave out nothing because of its time."""
+        """Show all dates."""
         self._set_period(Period.ALL)
         self._settle()
 
     def clear(self, *, quietly: bool = False, period: Period = Period.MONTH) -> None:
-        """Choose everything of a period."""
+        """Clear all filters except the period."""
         self._words = ""
         self._text.clear()
         self._typing.stop()
@@ -203,12 +203,12 @@ class Filters(QWidget):
             self._settle()
 
     def focus_text(self) -> None:
-        """Let words be typed."""
+        """Focus the search field."""
         self._text.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._text.selectAll()
 
     def clear_text(self) -> bool:
-        """Search for nothing any more; tell whether anything was searched for."""
+        """Clear the search field; tell whether it had text."""
         had_text = bool(self._text.text())
         self._text.clear()
         self._search()
@@ -249,7 +249,7 @@ class Filters(QWidget):
             self._the_days().setVisible(is_custom)
 
     def _the_days(self) -> _Days:
-        """Return the two days, which are made with their calendars when they are first wanted."""
+        """Return the two date fields, made with their calendars when first needed."""
         if self._days is None:
             self._days = _Days(self._appearance, self)
             now = today(self._backend.now_ms())
@@ -268,9 +268,9 @@ class Filters(QWidget):
     def _new_text(self, appearance: Appearance) -> QLineEdit:
         field = _SearchField(self)
         field.setObjectName("textFilter")
-        field.setAccessibleName(self.tr("Words in the output"))
-        field.setPlaceholderText(self.tr("Search in what the runs printed"))
-        field.setToolTip(plain_tooltip(self.tr("Search in what the runs printed (Ctrl+F)")))
+        field.setAccessibleName(self.tr("Search output"))
+        field.setPlaceholderText(self.tr("Search output"))
+        field.setToolTip(plain_tooltip(self.tr("Search output (Ctrl+F)")))
         field.setClearButtonEnabled(True)
         glass = QAction(field)
         tint(glass, appearance, "search", Tone.MUTED)
@@ -280,10 +280,10 @@ class Filters(QWidget):
     def _new_trigger(self) -> QComboBox:
         box = QComboBox(self)
         box.setObjectName("triggerFilter")
-        box.setAccessibleName(self.tr("Who started it"))
-        box.setToolTip(self.tr("Show runs that were started so"))
+        box.setAccessibleName(self.tr("Trigger"))
+        box.setToolTip(self.tr("Filter by trigger"))
         give_room(box.view())
-        box.addItem(self.tr("However started"), None)
+        box.addItem(self.tr("Any trigger"), None)
         for trigger in Trigger:
             words = trigger_words(trigger)
             box.addItem(words[:1].upper() + words[1:], trigger)
@@ -292,15 +292,15 @@ class Filters(QWidget):
     def _new_period(self) -> QComboBox:
         box = QComboBox(self)
         box.setObjectName("periodFilter")
-        box.setAccessibleName(self.tr("When"))
-        box.setToolTip(self.tr("Show runs of these days"))
+        box.setAccessibleName(self.tr("Date"))
+        box.setToolTip(self.tr("Filter by date"))
         give_room(box.view())
         for period, words in (
             (Period.TODAY, self.tr("Today")),
             (Period.WEEK, self.tr("Last 7 days")),
             (Period.MONTH, self.tr("Last 30 days")),
             (Period.ALL, self.tr("All time")),
-            (Period.CUSTOM, self.tr("Some days…")),
+            (Period.CUSTOM, self.tr("Custom range…")),
         ):
             box.addItem(words, period)
         return box
@@ -339,7 +339,7 @@ class Filters(QWidget):
 
 
 class _Days(QWidget):
-    """The first and the last day, in whichever order they were given."""
+    """The first and the last day; they may be entered in either order."""
 
     changed = Signal()
 
@@ -362,7 +362,7 @@ class _Days(QWidget):
         return DaySpan(min(first, last), max(first, last))
 
     def set_span(self, span: DaySpan) -> None:
-        """Show days without telling anyone."""
+        """Set the days without a signal."""
         if span.first is not None:
             self._first.set_day(span.first)
         if span.last is not None:
@@ -370,7 +370,7 @@ class _Days(QWidget):
 
 
 class _SearchField(QLineEdit):
-    """A field that Esc empties, before Esc does anything else."""
+    """A text field that Esc clears, before Esc does anything else."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         if event.key() == Qt.Key.Key_Escape and self.text():

@@ -1,4 +1,4 @@
-"""The choice of a job among many, also among those in the trash: type a part of its name."""
+"""A combo box for one job among many, including jobs in the trash, with search by name."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True, slots=True)
 class JobEntry:
-    """A job that can be chosen; without an id: all of them."""
+    """A job to pick; without an id, all jobs."""
 
     job_id: str | None
     text: str
 
 
 class JobChoices(QAbstractListModel):
-    """All jobs, then each one by name, then those in the trash."""
+    """The list: all jobs, then each job by name, then jobs in the trash."""
 
     def __init__(self, entries: list[JobEntry], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._entries = entries
 
     def replace(self, entries: list[JobEntry]) -> None:
-        """Offer other jobs."""
+        """Replace the list."""
         self.beginResetModel()
         self._entries = entries
         self.endResetModel()
@@ -48,11 +48,11 @@ class JobChoices(QAbstractListModel):
         return next((row for row, entry in enumerate(self._entries) if entry.job_id == job_id), -1)
 
     def entry(self, row: int) -> JobEntry | None:
-        """Return what a row offers."""
+        """Return the entry of a row."""
         return self._entries[row] if 0 <= row < len(self._entries) else None
 
     def with_text(self, text: str) -> JobEntry | None:
-        """Return the job of that name."""
+        """Return the job with this name."""
         wanted = text.strip().casefold()
         return next((entry for entry in self._entries if entry.text.casefold() == wanted), None)
 
@@ -71,7 +71,7 @@ class JobChoices(QAbstractListModel):
 
 
 class JobPicker(QComboBox):
-    """Chooses one job or all; the names are read when they are first needed."""
+    """Picks one job or all; the names are read when first needed."""
 
     chosen = Signal()
 
@@ -79,7 +79,7 @@ class JobPicker(QComboBox):
         super().__init__(parent)
         self.setObjectName("jobPicker")
         self.setAccessibleName(self.tr("Job"))
-        self.setToolTip(self.tr("Show the runs of one job"))
+        self.setToolTip(self.tr("Filter by job"))
         self._backend = backend
         self._all = JobEntry(None, self.tr("All jobs"))
         self._job_id: str | None = None
@@ -110,11 +110,11 @@ class JobPicker(QComboBox):
 
     @property
     def job_id(self) -> str | None:
-        """The job that is chosen; None for all."""
+        """The chosen job; None for all."""
         return self._job_id
 
     def set_job(self, job_id: str | None) -> None:
-        """Choose a job without telling anyone."""
+        """Choose a job without a signal."""
         self._job_id = job_id
         if self._choices.row_of(job_id) < 0 and job_id is not None:
             wanted = job_id
@@ -160,7 +160,7 @@ class JobPicker(QComboBox):
         self._show_job()
 
     def _settle(self) -> None:
-        """Take what was typed if it is a job's name; else go back to what was chosen."""
+        """Accept the text if it is a job's name; otherwise restore the choice."""
         entry = self._choices.with_text(self.currentText())
         if entry is not None or not self.currentText().strip():
             self._choose(self._choices.row_of(entry.job_id if entry is not None else None))

@@ -1,4 +1,4 @@
-"""The choice of outcomes: as many as wanted, in a menu that stays open."""
+"""The filter by outcome: a menu with several choices that stays open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIGNS = {
 
 
 class OutcomePicker(QPushButton):
-    """A button that tells which outcomes are shown, and a menu to choose them."""
+    """A button that shows the chosen outcomes, with a menu to choose them."""
 
     chosen = Signal()
 
@@ -41,9 +41,9 @@ class OutcomePicker(QPushButton):
         for outcome in Outcome:
             self._add(outcome)
         self.setObjectName("outcomeButton")
-        self.setToolTip(self.tr("Show runs that ended so"))
+        self.setToolTip(self.tr("Filter by outcome"))
         self.setMenu(self._menu)
-        # The icon stands behind the text, as the arrow of a choice does.
+        # The icon is behind the text, like the arrow of a combo box.
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         tint(self, appearance, "chevron-down", Tone.MUTED)
         self._tell()
@@ -55,7 +55,7 @@ class OutcomePicker(QPushButton):
         return None if not found or len(found) == len(Outcome) else found
 
     def set_outcomes(self, outcomes: frozenset[Outcome] | None) -> None:
-        """Choose outcomes without telling anyone."""
+        """Choose outcomes without a signal."""
         for outcome, action in self._choices.items():
             action.blockSignals(True)
             action.setChecked(outcomes is not None and outcome in outcomes)
@@ -65,7 +65,7 @@ class OutcomePicker(QPushButton):
     def _add_wholes(self) -> None:
         for name, text, outcomes in (
             ("outcomeAll", self.tr("All outcomes"), None),
-            ("outcomeProblems", self.tr("Only problems"), _PROBLEMS),
+            ("outcomeProblems", self.tr("Problems only"), _PROBLEMS),
         ):
             action = self._menu.addAction(text)
             action.setObjectName(name)
@@ -96,23 +96,23 @@ class OutcomePicker(QPushButton):
         if found is None:
             text = self.tr("All outcomes")
         elif found == _PROBLEMS:
-            text = self.tr("Only problems")
+            text = self.tr("Problems only")
         elif len(found) == 1:
             text = outcome_words(next(iter(found)))
         else:
             text = self.tr("{count} outcomes").format(count=len(found))
         for action in self._choices.values():
-            # A style sheet draws no tick beside what is checked.
+            # With a style sheet Qt draws no check mark.
             action.setIcon(self._appearance.icon("check", Tone.ACCENT) if action.isChecked() else QIcon())
         self.setText(text)
         self.setAccessibleName(self.tr("Outcome: {which}").format(which=text))
 
 
 class _StayingMenu(QMenu):
-    """A menu in which one can check several things before it closes."""
+    """A menu that stays open while several items are checked."""
 
     def _check(self) -> bool:
-        """Check what is pointed at, if it can be checked."""
+        """Toggle the current item, if it is checkable."""
         action = cast("QAction | None", self.activeAction())
         if action is None or not action.isCheckable():
             return False

@@ -1,4 +1,4 @@
-"""The overview above the list: runs per day in a chart, with a sentence on what is pointed at."""
+"""The chart above the list, with a sentence about the highlighted bar."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DAY = timedelta(days=1)
 
 
 class Overview(QFrame):
-    """Counts runs in the background and draws them; a click on a day asks for its runs."""
+    """Counts runs in the background and charts them; a click on a day emits it."""
 
     days_picked = Signal(object)
     """A DaySpan."""
@@ -58,7 +58,7 @@ class Overview(QFrame):
         backend.changed.connect(self._notice)
 
     def show_choice(self, choice: Choice, span: DaySpan) -> None:
-        """Count what is chosen; when only other days were picked among those shown, they are lit up."""
+        """Count the chosen runs; if only the days within the chart changed, just highlight them."""
         is_same = _without_days(choice) == _without_days(self._choice)
         is_picked = self._shown is not None and _is_within(span, self._shown)
         self._choice, self._span = choice, span
@@ -70,7 +70,7 @@ class Overview(QFrame):
         self._count()
 
     def _days_to_show(self, span: DaySpan) -> tuple[date | None, date]:
-        """Return a span around the chosen one that is long enough for a chart; None begins with the history."""
+        """Return a span around the chosen one that fills a chart; None starts with the history."""
         now = today(self._backend.now_ms())
         if span.first is None:
             return None, span.last or now

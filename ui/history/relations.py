@@ -1,4 +1,4 @@
-"""Which run of another job started a run, and which runs of others its end started."""
+"""The run that triggered a run, and the runs it triggered."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Relative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relations:
-    """What stands before and behind a run in a chain.
+    """The runs before and after a run in a chain.
 
-    `waiting` are the jobs whose runs have not begun yet; `followers` those whose runs may still come.
+    `waiting` are the jobs whose triggered runs have not started; `followers` the jobs that may still be triggered.
     """
 
     cause: Relative | None = None
@@ -59,11 +59,11 @@ class RelationsReader(QObject):
 
     @property
     def found(self) -> Relations:
-        """What is known of the run that is followed."""
+        """The relations as far as they are loaded."""
         return self._found
 
     def follow(self, run: Run | None) -> None:
-        """Read the relations of a run from now on; of the same one, once more."""
+        """Follow this run from now on; the same run is loaded again."""
         if run is None or self._run is None or run.id != self._run.id:
             self._found = NO_RELATIONS
         self._run = run
@@ -96,7 +96,7 @@ class RelationsReader(QObject):
 
 
 def read_relations(scheduler: Scheduler, run: Run) -> Relations:
-    """Return the relations of a run; what is no longer in the log is left out."""
+    """Return the relations of a run; runs no longer in the log are left out."""
     cause = None if run.caused_by is None else scheduler.get_run(run.caused_by)
     caused = scheduler.runs.caused_by(run.id)
     job = scheduler.get_job(run.job_id)

@@ -1,4 +1,4 @@
-"""What stands in the columns of the table of runs."""
+"""The cells of the run table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .choice import JobName, run_at
 
 
 class Column(IntEnum):
-    """What stands beside what."""
+    """The columns from left to right."""
 
     OUTCOME = 0
     JOB = 1
@@ -37,23 +37,23 @@ class Column(IntEnum):
 
 
 def tr(text: str) -> str:
-    """Return a text in the user's language."""
+    """Return a translated text."""
     return QCoreApplication.translate("RunTable", text)
 
 
 def heading(column: int) -> str:
-    """Return what stands above a column."""
+    """Return a column's heading."""
     return {
         Column.OUTCOME: tr("Outcome"),
         Column.JOB: tr("Job"),
         Column.WHEN: tr("When"),
-        Column.TOOK: tr("Took"),
+        Column.TOOK: tr("Duration"),
         Column.HOW: tr("Started"),
     }[Column(column)]
 
 
 def cell_text(run: Run, job: JobName, column: int, now_ms: int) -> str:
-    """Return what a column shows of a run."""
+    """Return the text of a cell."""
     match Column(column):
         case Column.OUTCOME:
             return _outcome(run)
@@ -68,7 +68,7 @@ def cell_text(run: Run, job: JobName, column: int, now_ms: int) -> str:
 
 
 def cell_tip(run: Run, job: JobName, column: int) -> str:
-    """Return what is told of a cell when it is pointed at."""
+    """Return the tooltip of a cell."""
     match Column(column):
         case Column.OUTCOME:
             return plain_tooltip(run_words(run))
@@ -84,23 +84,23 @@ def cell_tip(run: Run, job: JobName, column: int) -> str:
 
 @lru_cache(maxsize=2_000)
 def job_words(job: JobName) -> str:
-    """Return a job's name, and that it was deleted if it was."""
+    """Return a job's name, marked if the job is deleted."""
     name = one_line(job.name)
     return tr("{name} (deleted)").format(name=name) if job.is_removed else name
 
 
 def how_words(run: Run) -> str:
-    """Return which try a run was, that it was late, and who started it if not the schedule; else that it did."""
+    """Return the attempt, whether the run was late, and its trigger unless that is the schedule."""
     words = [] if run.trigger is Trigger.SCHEDULE else [trigger_words(run.trigger)]
     if run.attempt > 1:
-        words.append(tr("try {number}").format(number=run.attempt))
+        words.append(tr("attempt {number}").format(number=run.attempt))
     if run.is_late:
         words.append(tr("late"))
     return ", ".join(words) or trigger_words(run.trigger)
 
 
 def file_name(run: Run, job: JobName) -> str:
-    """Return a name for a file with what a run printed."""
+    """Return a file name for a run's output."""
     plain = "".join(
         letter if letter.isalnum() or letter in " -_." else "_" for letter in one_line(job.name, 60)
     )
@@ -117,15 +117,15 @@ def _outcome(run: Run) -> str:
 
 def _item_tip(run: Run) -> str:
     item = item_words(run.work_id, run.work_title)
-    return tr("worked on {item}").format(item=item) if item else ""
+    return tr("item: {item}").format(item=item) if item else ""
 
 
 def _how_tip(run: Run) -> str:
     words = trigger_words(run.trigger)
     if run.attempt > 1:
-        words += ", " + tr("try {number}").format(number=run.attempt)
+        words += ", " + tr("attempt {number}").format(number=run.attempt)
     if run.is_late:
         words += ", " + tr("{late} late").format(late=duration(run.late_ms))
     if run.slot_at is not None:
-        words += "\n" + tr("planned for {when}").format(when=short_moment(run.slot_at, run_at(run)))
+        words += "\n" + tr("scheduled for {when}").format(when=short_moment(run.slot_at, run_at(run)))
     return words

@@ -1,4 +1,4 @@
-"""The list of runs: the table, or a word on why there is nothing in it."""
+"""The list of runs: the table, or a message if it is empty."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MINUTE_MS = 60_000
 
 
 class RunList(QFrame):
-    """The table, or a word on why it is empty; below it what is shown and what is under way."""
+    """The table, or a message if it is empty, with a line below on what is shown or running."""
 
     run_selected = Signal(object)
-    """The run that was selected, or None."""
+    """The selected run, or None."""
     everything_requested = Signal()
 
     def __init__(self, model: RunTableModel, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -47,11 +47,11 @@ class RunList(QFrame):
         self.table.selectionModel().currentRowChanged.connect(self._tell_selection)
 
     def want(self, run_id: str | None) -> None:
-        """Select a run as soon as it is in the table; without one, the first."""
+        """Select a run as soon as it is loaded; None selects the first."""
         self._wanted = run_id
         self._is_asked_for = run_id is not None
         if run_id is not None:
-            # What was selected a moment ago is no longer what is wanted.
+            # The earlier selection no longer matters.
             self._telling.stop()
             self.table.select_run(run_id)
 
@@ -66,31 +66,31 @@ class RunList(QFrame):
         self._slow.stop()
         self._status.setText(self._status_words())
         if model.state is State.FAILED:
-            self._say("error", self.tr("The history cannot be read"), model.error, "")
+            self._say("error", self.tr("Can't read the history"), model.error, "")
         elif model.rowCount():
             self._pages.setCurrentWidget(self.table)
             if not self.table.currentIndex().isValid():
                 self._select_again()
         elif model.state is State.SEARCHING:
-            self._say("search", self.tr("Searching…"), self.tr("Hits appear here as they are found."), "")
+            self._say("search", self.tr("Searching…"), self.tr("Results appear here as they're found."), "")
         elif model.choice.is_everything or not model.has_history:
             self._say(
                 "history",
                 self.tr("No runs yet"),
-                self.tr("Each run of a job will be kept here, with what it printed."),
+                self.tr("Every run appears here with its output."),
                 "",
             )
         else:
             self._say(
                 "search",
-                self.tr("No run fits"),
-                self.tr("Try other words or days, or show everything."),
-                self.tr("Show everything"),
+                self.tr("No matching runs"),
+                self.tr("Change the search or clear filters."),
+                self.tr("Clear filters"),
             )
 
     def _tell_loading(self) -> None:
         if not self._model.rowCount():
-            self._say("history", self.tr("Reading the history…"), "", "")
+            self._say("history", self.tr("Loading…"), "", "")
 
     def _say(self, icon: str, title: str, sentence: str, way_out: str) -> None:
         self._icon.set_icon(icon, Tone.MUTED if icon != "error" else Tone.ERROR)
@@ -121,7 +121,7 @@ class RunList(QFrame):
     # --- Selection -----------------------------------------------------------------------------------
 
     def _select_again(self) -> None:
-        """Select what was selected before, or was asked for; else the first."""
+        """Select the requested or the previous run, else the first."""
         if self._wanted is not None and self.table.select_run(self._wanted):
             return
         if self._model.rowCount() and not self._is_asked_for:
@@ -131,7 +131,7 @@ class RunList(QFrame):
         run = self._model.run_of(current.row()) if current.isValid() else None
         if run is not None:
             self._wanted, self._is_asked_for = run.id, False
-            # Whoever goes through the list quickly is not held up by what each run printed.
+            # Moving quickly through the list does not load every run's output.
             self._telling.start()
 
     def _tell_selected(self) -> None:
@@ -152,7 +152,7 @@ class RunList(QFrame):
         self._title = label("", "strong", name="listTitle")
         self._sentence = label("", "muted", name="listSentence", wrap=True)
         self._sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._everything = button(self.tr("Show everything"), name="showEverythingButton")
+        self._everything = button(self.tr("Clear filters"), name="showEverythingButton")
         self._everything.clicked.connect(self.everything_requested)
         self._status = label("", "small", name="listStatus")
         self._stop = button(

@@ -1,4 +1,4 @@
-"""The pane of one run: how it went, its facts, what it printed, and what can be done."""
+"""The pane of one run: result, facts, output and actions."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class RunPane(QFrame):
     stop_requested = Signal(str)
     edit_job_requested = Signal(str)
     answer_requested = Signal(str)
-    """The id of a run that asked something."""
+    """The id of a run with a question."""
     run_wanted = Signal(str)
-    """The id of a run that started this one, or that it started."""
+    """The id of a run that triggered this one, or that it triggered."""
 
     def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,11 +77,11 @@ class RunPane(QFrame):
 
     @property
     def run_id(self) -> str | None:
-        """The run that is shown."""
+        """The run shown."""
         return None if self._run is None else self._run.id
 
     def show_run(self, run: Run | None, job: JobName | None = None) -> None:
-        """Show a run, or that none is chosen; the same one anew keeps its output."""
+        """Show a run, or a hint to select one; for the same run the output is kept."""
         is_other = run is None or run.id != self.run_id
         if is_other or self._run is None or run is None or run.outcome is not self._run.outcome:
             self._relations.follow(run)
@@ -124,7 +124,7 @@ class RunPane(QFrame):
         words = self.tr("Run now") if run.outcome in _NEVER_STARTED else self.tr("Run again")
         self._again.setText(words)
         self._again.setAccessibleName(words)
-        # Another text takes the shortcut away.
+        # Setting the text removes the shortcut.
         self._again.setShortcut(QKeySequence(_AGAIN_KEYS))
 
     def _show_facts(self) -> None:
@@ -166,12 +166,12 @@ class RunPane(QFrame):
         self._output.setVisible(not is_empty)
         self._filler.setVisible(is_empty)
         is_running = run.outcome is Outcome.RUNNING
-        self._output.clear(self.tr("Nothing printed so far.") if is_running else "")
+        self._output.clear(self.tr("No output yet.") if is_running else "")
         self._output.set_file_name(file_name(run, self._job))
         self._feed.follow(run.id)
 
     def _begin_output(self) -> None:
-        """Have the larger part made, once; how the run went can be read before."""
+        """Build the larger part once; the result is readable before."""
         if not self._is_making:
             self._is_making = True
             self._backend.ask(
@@ -230,7 +230,7 @@ class RunPane(QFrame):
     # --- Making --------------------------------------------------------------------------------------
 
     def _make_content(self) -> QWidget:
-        """Make everything about a run; before the first one is chosen, nobody needs it."""
+        """Build everything about a run, when the first one is selected."""
         made = QWidget(self)
         self._make()
         self._lay_out(made)
@@ -241,7 +241,7 @@ class RunPane(QFrame):
 
     def _new_hint(self) -> QLabel:
         hint = label(
-            self.tr("Choose a run to see what it did and what it printed."),
+            self.tr("Select a run to see its details and output."),
             "muted",
             name="paneHint",
             wrap=True,
@@ -266,13 +266,13 @@ class RunPane(QFrame):
         tint(self._stop, appearance, "stop", Tone.ERROR)
         self._stop.clicked.connect(self._ask_to_stop)
         self._edit = button(
-            self.tr("Edit job"), name="editJobButton", tip=self.tr("Change the job"), shortcut="Ctrl+E"
+            self.tr("Edit job"), name="editJobButton", tip=self.tr("Edit this job"), shortcut="Ctrl+E"
         )
         tint(self._edit, appearance, "edit")
         self._edit.clicked.connect(self._edit_job)
         self._progress = QProgressBar()
         self._progress.setObjectName("runProgress")
-        self._progress.setAccessibleName(self.tr("How far it has come"))
+        self._progress.setAccessibleName(self.tr("Progress"))
         self._progress.setTextVisible(False)
         self._progress_text = WrappedText(appearance, name="runProgressText", tone=Tone.MUTED, most_lines=1)
         self._problem = WrappedText(
@@ -314,7 +314,7 @@ class RunPane(QFrame):
         column.addWidget(self._filler, 1)
 
     def _lay_out_told(self) -> YieldingArea:
-        """Put together what is told of the run; long texts must not push its output out of the window."""
+        """Build the top of the pane; long texts must not push the output out of the window."""
         told = QWidget()
         column = QVBoxLayout(told)
         column.setContentsMargins(0, 0, 0, 0)
@@ -357,7 +357,7 @@ class RunPane(QFrame):
         self._tick_while_needed()
         if self._run is None:
             return
-        # What changed while nobody looked was not followed.
+        # Changes while the window was hidden were not followed.
         self._ask_for_question(self._run)
         if self._run.outcome is Outcome.RUNNING:
             self._look_again(self._run)
@@ -373,7 +373,7 @@ def _look_up(scheduler: Scheduler, run_id: str, job_id: str) -> tuple[Run | None
 
 
 def _question_of(scheduler: Scheduler, run: Run) -> Question | None:
-    """Return what a run asked; of one that asks nothing itself, what its answer was about."""
+    """Return the run's question, or else the question whose answer it received."""
     asked = scheduler.questions.of_run(run.id)
     if asked is not None or run.trigger is not Trigger.ANSWER:
         return asked

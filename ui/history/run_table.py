@@ -1,4 +1,4 @@
-"""The table of runs, a page at a time: it never counts, and what is being read does not move."""
+"""The model of the run table: loaded in pages, never counted, and stable while new runs arrive."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .run_cells import Column, cell_text, cell_tip, heading
 _PAGE = 200
 _AHEAD = 150
 _SETTLE_MS = 120
-# So many runs a search looks into between two signs of life.
+# The number of runs that a search reads between two progress reports.
 _SEARCHED_AT_ONCE = 50
 _RUN_KINDS = (ChangeKind.RUN_STARTED, ChangeKind.RUN_PROGRESS, ChangeKind.RUN_FINISHED)
 _NO_PARENT = QModelIndex()
@@ -37,7 +37,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class State(StrEnum):
-    """How far the model has come with what was chosen."""
+    """The loading state of the model."""
 
     LOADING = "loading"
     READY = "ready"
@@ -60,7 +60,7 @@ Hit = tuple[Run, JobName]
 
 
 class RunTableModel(QAbstractTableModel):
-    """Runs, newest first, as chosen; pages are asked for before the end is reached."""
+    """The chosen runs, newest first; the next page is loaded before the end is reached."""
 
     state_changed = Signal()
 
@@ -100,22 +100,22 @@ class RunTableModel(QAbstractTableModel):
 
     @property
     def error(self) -> str:
-        """The sentence on what went wrong, if something did."""
+        """The error message, if loading failed."""
         return self._error
 
     @property
     def is_complete(self) -> bool:
-        """Whether the oldest run that was chosen is in the table."""
+        """Whether the oldest chosen run is loaded."""
         return self._is_complete
 
     @property
     def has_history(self) -> bool:
-        """Whether there is any run at all, as far as is known."""
+        """Whether there are any runs at all, as far as is known."""
         return self._has_history
 
     @property
     def searched(self) -> int:
-        """About how many runs a search has looked into."""
+        """About how many runs a search has read."""
         return self._searched
 
     def run_of(self, row: int) -> Run | None:
@@ -129,17 +129,17 @@ class RunTableModel(QAbstractTableModel):
         return next(row for row, run in enumerate(self._runs) if run.id == run_id)
 
     def job_name(self, job_id: str) -> JobName:
-        """Return the name of a job, which may lie in the trash."""
+        """Return the name of a job, which may be in the trash."""
         return self._names.get(job_id, JobName(self.tr("a deleted job"), is_removed=True))
 
     def text_of(self, run: Run, column: int) -> str:
-        """Return what a column shows of a run."""
+        """Return the text of a cell."""
         return cell_text(run, self.job_name(run.job_id), column, self._backend.now_ms())
 
     # --- Choosing and paging -------------------------------------------------------------------------
 
     def show(self, choice: Choice) -> None:
-        """Show other runs; what is shown stays until they have come."""
+        """Show other runs; the current ones stay until they are loaded."""
         self._stop_asking()
         self._choice = choice
         self._is_complete = False
@@ -153,18 +153,18 @@ class RunTableModel(QAbstractTableModel):
             self._asked = self._ask(self._page_work(None), self._take_first_page)
 
     def stop_search(self) -> None:
-        """Look no further; what was found stays."""
+        """Stop searching; the results stay."""
         if self._state is State.SEARCHING:
             self._stop_asking()
             self._set_state(State.READY)
 
     def reach(self, row: int) -> None:
-        """Ask for the next page when a row is so near the end that it will soon be needed."""
+        """Load the next page if a row is near the end."""
         if row + _AHEAD >= len(self._runs) and self.canFetchMore():
             self.fetchMore()
 
     def watch(self, is_watched: bool) -> None:  # noqa: FBT001 - says what it is
-        """Follow changes, or remember only that there were some."""
+        """Follow changes, or only remember that there were some."""
         self._is_watched = is_watched
         if is_watched and (self._changed_ids or self._is_all_changed):
             self._settling.start()
@@ -236,7 +236,7 @@ class RunTableModel(QAbstractTableModel):
     def _search(self) -> None:
         choice = self._choice
         self._replace([])
-        self._is_complete = True  # Hits come by themselves.
+        self._is_complete = True  # Search results arrive by themselves.
         self._set_state(State.SEARCHING)
         self._asked = self._backend.ask_stream(
             lambda scheduler, is_cancelled: _hits(choice, scheduler, is_cancelled),
@@ -261,7 +261,7 @@ class RunTableModel(QAbstractTableModel):
 
     def _notice(self, change: Change) -> None:
         if change.kind is ChangeKind.JOB and change.job_id is not None and change.job_id in self._names:
-            # Shown until the new one is there.
+            # Kept until the new one is loaded.
             self._old_names.add(change.job_id)
             self._is_all_changed = True
         elif change.kind in _RUN_KINDS and change.run_id is not None:
@@ -321,7 +321,7 @@ class RunTableModel(QAbstractTableModel):
     def _insert(self, run: Run) -> None:
         row = bisect_left(self._runs, -run_at(run), key=lambda one: -run_at(one))
         if row == len(self._runs) and not self._is_complete:
-            return  # It comes with its page.
+            return  # It arrives with its page.
         self.beginInsertRows(_NO_PARENT, row, row)
         self._has_history = True
         self._runs.insert(row, run)
@@ -373,7 +373,7 @@ class RunTableModel(QAbstractTableModel):
 def _new_names(
     scheduler: Scheduler, runs: Iterable[Run], known: frozenset[str], also: Iterable[str] = ()
 ) -> dict[str, JobName]:
-    """Return the names of jobs that are not known yet."""
+    """Return the names of jobs that are not loaded yet."""
     wanted = ({run.job_id for run in runs} | set(also)) - known
     return job_names(scheduler, wanted) if wanted else {}
 

@@ -1,4 +1,4 @@
-"""The table of runs as it is drawn and gone through."""
+"""The view of the run table: painting and keyboard navigation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class RunDelegate(QStyledItemDelegate):
-    """Draws a run's row: the mark, one strong column, the rest muted."""
+    """Paints a run's row: the mark, one strong column, the rest muted."""
 
     def __init__(self, view: QTableView, model: RunTableModel, appearance: Appearance) -> None:
         super().__init__(view)
@@ -53,7 +53,7 @@ class RunDelegate(QStyledItemDelegate):
         self.fit_fonts()
 
     def fit_fonts(self) -> None:
-        """Take up the view's font."""
+        """Use the view's font."""
         font = self._view.font()
         self._plain, self._strong = number_font(font), strong_font(font)
         self._plain_metrics, self._strong_metrics = QFontMetrics(self._plain), QFontMetrics(self._strong)
@@ -67,7 +67,7 @@ class RunDelegate(QStyledItemDelegate):
             painter.fillRect(rect, QColor(colours.hover))
 
     def _area(self, painter: QPainter, rect: QRect, run: Run, column: int) -> QRect:
-        """Draw the mark, and return where the text stands."""
+        """Paint the mark and return the rectangle of the text."""
         area = rect.adjusted(GRID, 0, -GRID, 0)
         if column != Column.OUTCOME:
             return area
@@ -77,7 +77,7 @@ class RunDelegate(QStyledItemDelegate):
         return area.adjusted(GRID + _MARK + GRID, 0, 0, 0)
 
     def _fit(self, text: str, width: int, *, is_strong: bool) -> str:
-        """Return as much of a text as there is room for; the same few stand in most rows."""
+        """Return a text elided to fit; cached, because most rows repeat a few texts."""
         key = (text, width, is_strong)
         fitted = self._fitted.get(key)
         if fitted is None:
@@ -107,7 +107,7 @@ class RunDelegate(QStyledItemDelegate):
         self._ground(painter, rect, row, is_selected=bool(state & _SELECTED))
         area = self._area(painter, rect, run, column)
         is_strong = column == Column.JOB
-        # Each cell sets whatever it uses, so nothing has to be put back.
+        # Each cell sets whatever it uses, so nothing has to be restored.
         painter.setFont(self._strong if is_strong else self._plain)
         painter.setPen(self._appearance.colour(self._tone(run, column)))
         text = self._fit(self._model.text_of(run, column), area.width(), is_strong=is_strong)
@@ -118,7 +118,7 @@ class RunDelegate(QStyledItemDelegate):
 
 
 class RunTable(QTableView):
-    """A table without lines, chosen by whole rows; it asks for more before its end is reached."""
+    """A table without grid lines that selects whole rows and loads more before its end."""
 
     def __init__(self, model: RunTableModel, appearance: Appearance) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class RunTable(QTableView):
         appearance.changed.connect(self.viewport().update)
 
     def select_run(self, run_id: str) -> bool:
-        """Select a run, if it is in the table."""
+        """Select a run, if it is loaded."""
         row = self._runs.row_of(run_id)
         if row < 0:
             return False
@@ -164,7 +164,7 @@ class RunTable(QTableView):
             header.resizeSection(column, width)
 
     def _hover_what_moved(self) -> None:
-        """Point at the row that has come under the mouse, which itself did not move."""
+        """Highlight the row that moved under the mouse."""
         if self.underMouse():
             self._hover(self.rowAt(self.viewport().mapFromGlobal(QCursor.pos()).y()))
 
@@ -173,11 +173,11 @@ class RunTable(QTableView):
         self._runs.reach(last if last >= 0 else self._runs.rowCount())
 
     def _keep_place(self, _parent: QModelIndex, first: int, last: int) -> None:
-        """Let what is being read stay where it is when something new comes above it."""
+        """Keep the visible rows in place when new ones are inserted above."""
         bar = self.verticalScrollBar()
         if bar.value() > 0 and first * ROW <= bar.value():
             moved = bar.value() + (last - first + 1) * ROW
-            # The bar learns of the new rows only when the table is laid out again.
+            # The scroll bar learns of new rows only at the next layout.
             self.updateGeometries()
             bar.setValue(moved)
 
@@ -200,7 +200,7 @@ class RunTable(QTableView):
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if isinstance(event, QHoverEvent):
-            # Qt would light up one cell; here it is the row.
+            # Qt would highlight one cell; here it is the row.
             is_over = event.type() != QEvent.Type.HoverLeave
             self._hover(self.rowAt(round(event.position().y())) if is_over else -1)
             return True
@@ -215,7 +215,7 @@ class RunTable(QTableView):
         super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        # Rows are chosen as a whole: to the first or the last of them, not to a cell.
+        # Rows are selected as a whole: Home and End go to the first and last row, not to a cell.
         ends = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._runs.rowCount() - 1}
         if event.key() in ends:
             self.setCurrentIndex(self._runs.index(ends[Qt.Key(event.key())], 0))

@@ -1,4 +1,4 @@
-"""The history: every run and every run that did not happen, with what it printed."""
+"""The history window: every run, including runs that did not happen, with its output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LIST_SHARE, _PANE_SHARE = 11, 9
 
 
 class HistoryWindow(QWidget):
-    """A window of its own over all jobs or one: filters, days, runs, and the run that is selected."""
+    """Filters, chart, list and selected run, for one job or all."""
 
     run_again_requested = Signal(str)
     """The id of a job."""
@@ -35,7 +35,7 @@ class HistoryWindow(QWidget):
     edit_job_requested = Signal(str)
     """The id of a job."""
     answer_requested = Signal(str)
-    """The id of a run that asked something."""
+    """The id of a run with a question."""
 
     def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -58,24 +58,24 @@ class HistoryWindow(QWidget):
         self._connect()
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self._filters.focus_text)
-        # Qt's own choice is another key on some desktops.
+        # Qt's standard key differs on some desktops.
         close = QShortcut(QKeySequence("Ctrl+W"), self)
         close.activated.connect(self.close)
 
     # --- What to show --------------------------------------------------------------------------------
 
     def show_job(self, job_id: str | None) -> None:
-        """Show the runs of a job, or of all."""
+        """Show the runs of a job, or of all jobs."""
         self._just = ()
         self._list.want(None)
         self._filters.set_job(job_id)
 
     def show_run(self, run_id: str) -> None:
-        """Show a run among those of its job."""
+        """Show a run among the runs of its job."""
         self._backend.ask(lambda scheduler: scheduler.get_run(run_id), self._show_found, owner=self)
 
     def show_runs(self, run_ids: Iterable[str]) -> None:
-        """Show just these runs, until something else is chosen."""
+        """Show only these runs, until a filter changes."""
         self._just = tuple(run_ids)
         self._list.want(None)
         self._filters.clear(quietly=True, period=Period.ALL)
@@ -111,11 +111,11 @@ class HistoryWindow(QWidget):
 
     def _just_sentence(self) -> str:
         if len(self._just) == 1:
-            return self.tr("Only the run of a notice is shown.")
-        return self.tr("Only the {count} runs of a notice are shown.").format(count=len(self._just))
+            return self.tr("Showing the run from the notification.")
+        return self.tr("Showing {count} runs from the notification.").format(count=len(self._just))
 
     def _show_pane(self) -> None:
-        """Without any run there is nothing to choose."""
+        """Hide the pane while there are no runs at all."""
         self._pane.setVisible(self.model.has_history)
 
     def _show_selected(self, run: Run | None) -> None:
@@ -124,11 +124,11 @@ class HistoryWindow(QWidget):
     # --- Making --------------------------------------------------------------------------------------
 
     def _new_just_bar(self) -> tuple[QFrame, QLabel]:
-        """Return the note that only some runs are shown, with the way out."""
+        """Return the note that only some runs are shown, with a button that shows all."""
         bar = frame("note")
         bar.setObjectName("justBar")
         words = label("", name="justWords")
-        everything = button(self.tr("Show everything"), name="justEverything", kind="link")
+        everything = button(self.tr("Show all runs"), name="justEverything", kind="link")
         everything.clicked.connect(self._show_everything)
         row = QHBoxLayout(bar)
         row.setContentsMargins(MARGIN, HALF, GRID, HALF)
@@ -143,7 +143,7 @@ class HistoryWindow(QWidget):
         self._splitter.addWidget(self._pane)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setHandleWidth(GRID)
-        # The gap between the two cards is the handle.
+        # The gap between the two cards is the splitter handle.
         self._splitter.setStyleSheet("QSplitter::handle { background: transparent; }")
         self._splitter.setStretchFactor(0, _LIST_SHARE)
         self._splitter.setStretchFactor(1, _PANE_SHARE)
@@ -157,7 +157,7 @@ class HistoryWindow(QWidget):
         column.addWidget(self._splitter, 1)
 
     def _share_out(self) -> None:
-        """Give list and pane their shares; from then on they keep what a person gave them."""
+        """Divide the width between list and pane, until the user moves the splitter."""
         length = self._splitter.width() + self._splitter.height()
         self._splitter.setSizes([length * _LIST_SHARE, length * _PANE_SHARE])
 

@@ -107,7 +107,7 @@ def test_several_outcomes_can_be_chosen(filters: Filters) -> None:
     assert filters.choice().outcomes == frozenset({Outcome.FAILURE, Outcome.MISSED})
     assert button.text() == "2 outcomes"
     child(filters, QAction, "outcomeProblems").trigger()
-    assert button.text() == "Only problems"
+    assert button.text() == "Problems only"
     child(filters, QAction, "outcomeAll").trigger()
     assert filters.choice().outcomes is None
 

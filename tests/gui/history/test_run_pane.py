@@ -270,7 +270,7 @@ def test_an_open_question_can_be_answered(past: Past, pane: RunPane, qtbot: QtBo
     pane.show_run(run, JobName("backup"))
     qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
     assert _words(pane, "questionText") == "Which branch?"
-    assert _words(pane, "questionState").startswith("It waits for your answer")
+    assert _words(pane, "questionState").startswith("The job is on hold")
     with qtbot.waitSignal(pane.answer_requested) as wanted:
         child(pane, QPushButton, "answerQuestionButton").click()
     assert wanted.args == [run.id]
@@ -301,7 +301,7 @@ def test_what_was_settled_while_nobody_looked_is_told_when_somebody_does(
 ) -> None:
     run, question = _asked(past)
     pane.show_run(run, JobName("fix"))
-    qtbot.waitUntil(lambda: _words(pane, "questionState").startswith("It waits for your answer"))
+    qtbot.waitUntil(lambda: _words(pane, "questionState").startswith("The job is on hold"))
     pane.hide()
     past.scheduler.questions.dismiss(question.id)
     pane.show()
@@ -314,7 +314,7 @@ def test_a_dismissed_question_says_so(past: Past, pane: RunPane, qtbot: QtBot) -
     past.scheduler.questions.dismiss(question.id)
     pane.show_run(run, JobName("backup"))
     qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
-    assert "without an answer" in _words(pane, "questionState")
+    assert _words(pane, "questionState").startswith("Dismissed on ")
     assert not _is_shown(pane, "answerQuestionButton")
 
 

@@ -101,7 +101,7 @@ def test_the_first_run_ever_is_shown_live(
 def test_nothing_fits_and_there_is_a_way_out(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
     run = past.run(past.job(), NOW - 60 * DAY)
     _open(window, qtbot)
-    assert _title(window) == "No run fits"
+    assert _title(window) == "No matching runs"
     child(window, QPushButton, "showEverythingButton").click()
     qtbot.waitUntil(lambda: _shown_run(window) == run.id)
 
@@ -192,7 +192,7 @@ def test_the_runs_of_a_notice_are_shown_until_something_else_is_chosen(
     _open(window, qtbot)
     window.show_runs([run.id for run in wanted])
     qtbot.waitUntil(lambda: window.model.rowCount() == 2)
-    assert child(window, QLabel, "justWords").text() == "Only the 2 runs of a notice are shown."
+    assert child(window, QLabel, "justWords").text() == "Showing 2 runs from the notification."
     child(window, QPushButton, "justEverything").click()
     qtbot.waitUntil(lambda: window.model.rowCount() == 3)
     assert not child(window, QFrame, "justBar").isVisible()
@@ -361,7 +361,7 @@ def test_what_is_shown_is_exported(past: Past, window: HistoryWindow, qtbot: QtB
     dialog.fileSelected.emit(str(tmp_path / "runs.csv"))
     dialog.reject()
     told = child(window, WrappedText, "exportText")
-    qtbot.waitUntil(lambda: "The runs are in" in told.text())
+    qtbot.waitUntil(lambda: told.text() == f"Exported 450 runs to {tmp_path / 'runs.csv'}.")
     lines = (tmp_path / "runs.csv").read_text("utf-8-sig").splitlines()
     assert len(lines) == 451
     assert all("'=evil" in line for line in lines[1:])
@@ -379,7 +379,7 @@ def test_hits_of_a_search_are_exported(
     QTest.keyClick(field, Qt.Key.Key_Return)
     child(window, ExportBar).start(tmp_path / "runs.json", Format.JSON, window.model.choice)
     told = child(window, WrappedText, "exportText")
-    qtbot.waitUntil(lambda: "The runs are in" in told.text())
+    qtbot.waitUntil(lambda: told.text() == f"Exported 1 run to {tmp_path / 'runs.json'}.")
     assert (tmp_path / "runs.json").read_text().count('"id"') == 1
 
 
@@ -393,7 +393,7 @@ def test_a_cancelled_export_leaves_no_file(past: Past, qtbot: QtBot, tmp_path: P
     bar.start(tmp_path / "out" / "runs.csv", Format.CSV, Choice())
     qtbot.waitUntil(lambda: "so far" in child(bar, WrappedText, "exportText").text())
     child(bar, QPushButton, "exportCancel").click()
-    assert child(bar, WrappedText, "exportText").text() == "The export was cancelled."
+    assert child(bar, WrappedText, "exportText").text() == "Export cancelled."
     backend.close()
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -405,7 +405,7 @@ def test_an_export_that_fails_is_told(
     _open(window, qtbot)
     child(window, ExportBar).start(tmp_path / "none" / "runs.csv", Format.CSV, window.model.choice)
     told = child(window, WrappedText, "exportText")
-    qtbot.waitUntil(lambda: "could not be written" in told.text())
+    qtbot.waitUntil(lambda: told.text().startswith("Could not write runs.csv: "))
 
 
 def test_a_run_that_started_another_is_one_click_away(
