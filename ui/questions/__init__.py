@@ -1,1 +1,1 @@
-"""Questions that runs ask and people answer."""
+"""The open questions of runs: the bar above the jobs and the page where they are answered."""

@@ -1,4 +1,4 @@
-"""The bar that says that somebody's answer is waited for."""
+"""The bar that announces open questions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SETTLED = Mark(Shape.CIRCLE, Tone.OK)
 
 
 class NeedsYouBar(QWidget):
-    """Opens the list of questions and closes it; hidden while nothing is asked."""
+    """Opens and closes the questions page; hidden while there are no questions."""
 
     list_wanted = Signal(bool)
-    """The list is to be shown, or no longer."""
+    """Whether the page is wanted."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class NeedsYouBar(QWidget):
         self.setVisible(False)
 
     def show_questions(self, asked: Sequence[tuple[str, str]]) -> None:
-        """Say who asks what: each job's name with its question."""
+        """Show the questions, each with its job's name."""
         self._count = len(asked)
         self._mark.set_mark(ASKS if asked else _SETTLED)
         self._title.setVisible(bool(asked))
@@ -58,26 +58,26 @@ class NeedsYouBar(QWidget):
         self._fit()
 
     def set_open(self, is_open: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Offer the way back while the list is shown."""
+        """Offer the way back while the page is shown."""
         self._is_open = is_open
         self._fit_button()
         self._fit()
 
     def _fit(self) -> None:
-        # While the list is shown it stands above it to the end: nothing jumps.
+        # It stays above the open page even without questions, so that nothing moves.
         self.setVisible(self._count > 0 or self._is_open)
 
     def _summary(self, asked: Sequence[tuple[str, str]]) -> str:
         names = list(dict.fromkeys(one_line(name, _LONGEST_NAME) for name, _ in asked))
         if not asked:
-            return self.tr("Nothing waits for an answer any more.")
+            return self.tr("No open questions.")
         if len(asked) == 1:
             return self.tr("{job} asks: {question}").format(job=names[0], question=one_line(asked[0][1]))
         return self.tr("{count} questions from {jobs}").format(count=len(asked), jobs=", ".join(names))
 
     def _fit_button(self) -> None:
-        words = self.tr("Back to the jobs") if self._is_open else self.tr("Answer…")
-        tip = self.tr("Show the jobs again") if self._is_open else self.tr("Show the questions")
+        words = self.tr("Back to jobs") if self._is_open else self.tr("Answer…")
+        tip = self.tr("Show the jobs") if self._is_open else self.tr("Show the questions")
         set_words(self.button, words)
         self.button.setAccessibleName(words)
         self.button.setToolTip(with_shortcut(tip, _KEYS))

@@ -14,7 +14,7 @@ from ui.widgets.labels import button, label, with_shortcut
 from ui.widgets.status_strip import MarkLabel
 from ui.widgets.wrapped_text import WrappedText
 
-# A line is laid out a little higher than its font says.
+# A line's layout is slightly higher than its font.
 _SPARE = 2
 
 _QUESTION_LINES = 10
@@ -25,7 +25,7 @@ _SEND_KEYS = ("Ctrl+Return", "Ctrl+Enter")
 
 
 class FittedText(QPlainTextEdit):
-    """Grows with what is written in it; the Tab key leaves it."""
+    """A text field that grows with its text; Tab leaves it."""
 
     def __init__(self, *, name: str, title: str, least_lines: int = 1, most_lines: int = 8) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class FittedText(QPlainTextEdit):
         self.document().documentLayout().documentSizeChanged.connect(lambda _size: self._fit())
 
     def set_invalid(self, invalid: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Frame it as what is to be mended, or no longer."""
+        """Frame the field as invalid, or not."""
         if self.property("invalid") is not invalid:
             self.setProperty("invalid", invalid)
             self.style().unpolish(self)
@@ -46,11 +46,11 @@ class FittedText(QPlainTextEdit):
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are more lines than are seen at once."""
+        """Whether there are more lines than fit."""
         return self._lines() > self._most_lines
 
     def _lines(self) -> int:
-        # A plain text is measured in lines as they are broken, not in points.
+        # Qt measures plain text in wrapped lines, not in pixels.
         return round(self.document().documentLayout().documentSize().height())
 
     def _fit(self) -> None:
@@ -78,7 +78,7 @@ class FittedText(QPlainTextEdit):
 
 
 class ReadText(FittedText):
-    """A text that is only read, and can be copied from; the keys come to it where there is something to scroll."""
+    """A read-only text that can be copied; in the tab order only if it scrolls."""
 
     def __init__(self, *, name: str, title: str, most_lines: int = 8) -> None:
         super().__init__(name=name, title=title, most_lines=most_lines)
@@ -92,15 +92,15 @@ class ReadText(FittedText):
 
 
 class QuestionCard(QFrame):
-    """Says what is wanted; what is typed stays until it was taken, or is thrown away on purpose."""
+    """Emits what the user wants; the text typed stays until it was sent or discarded."""
 
     answer_wanted = Signal(str)
-    """The answer, which is not empty."""
+    """The answer; never empty."""
     dismiss_wanted = Signal()
     run_wanted = Signal()
     item_wanted = Signal()
     closed = Signal()
-    """What is left of it may go."""
+    """The card can be removed."""
 
     def __init__(self, appearance: Appearance, question: OpenQuestion, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -125,7 +125,7 @@ class QuestionCard(QFrame):
         column.addWidget(self._sentence)
         self._buttons = self._make_buttons()
         column.addWidget(self._buttons)
-        self._close = button(self.tr("Close"), name="questionClose", tip=self.tr("Throw away what was typed"))
+        self._close = button(self.tr("Close"), name="questionClose", tip=self.tr("Discard your text"))
         self._close.setVisible(False)
         self._close.clicked.connect(self.closed)
         column.addWidget(self._close, 0, Qt.AlignmentFlag.AlignLeft)
@@ -154,7 +154,7 @@ class QuestionCard(QFrame):
             most_lines=_MOST_ANSWER,
         )
         keys = QKeySequence(_SEND_KEYS[0]).toString(QKeySequence.SequenceFormat.NativeText)
-        made.setPlaceholderText(self.tr("Your answer; {keys} sends it").format(keys=keys))
+        made.setPlaceholderText(self.tr("Your answer ({keys} to send)").format(keys=keys))
         made.textChanged.connect(self._forget_refusal)
         for keys in _SEND_KEYS:
             shortcut = QShortcut(QKeySequence(keys), made)
@@ -168,7 +168,7 @@ class QuestionCard(QFrame):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
         answer = button(self.tr("Answer"), name="answerButton", kind="primary")
-        tip = self.tr("Start a run that is given this answer")
+        tip = self.tr("Run the job with this answer")
         answer.setToolTip(with_shortcut(tip, _SEND_KEYS[0]))
         answer.clicked.connect(self._send)
         row.addWidget(answer)
@@ -176,7 +176,7 @@ class QuestionCard(QFrame):
             self.tr("Show run"),
             name="questionRunButton",
             kind="quiet",
-            tip=self.tr("Show the run that asked, and all that it printed"),
+            tip=self.tr("Show the run that asked, with its output"),
         )
         run.clicked.connect(self.run_wanted)
         row.addWidget(run)
@@ -188,7 +188,7 @@ class QuestionCard(QFrame):
             self.tr("Dismiss"),
             name="dismissButton",
             kind="quiet",
-            tip=self.tr("Close the question without an answer; the job goes on by its schedule"),
+            tip=self.tr("Close without answering; the job resumes its schedule"),
         )
         self._dismiss.clicked.connect(self._ask_to_dismiss)
         row.addWidget(self._dismiss)
@@ -202,21 +202,21 @@ class QuestionCard(QFrame):
 
     @property
     def last_control(self) -> QWidget:
-        """Where the Tab key leaves it."""
+        """The last widget in the tab order."""
         return self._close
 
     @property
     def is_open(self) -> bool:
-        """Whether it can still be answered."""
+        """Whether the question can still be answered."""
         return self._is_open
 
     @property
     def answer(self) -> str:
-        """What is typed so far."""
+        """The text typed so far."""
         return self._field.toPlainText()
 
     def show_question(self, question: OpenQuestion) -> None:
-        """Show a question as it is now; what is typed is left alone."""
+        """Show a question; the text typed stays."""
         self._question = question
         self._name.set_text(question.job_name)
         if self._text.toPlainText() != question.text:
@@ -228,19 +228,19 @@ class QuestionCard(QFrame):
         self._open.setToolTip(plain_tooltip(question.item_url))
 
     def show_time(self, now_ms: int) -> None:
-        """Tell how long ago it was asked."""
+        """Show how long ago it was asked."""
         self._when.setText(ago(self._question.asked_at, now_ms))
         self._when.setToolTip(plain_tooltip(moment(self._question.asked_at)))
 
     def show_refusal(self, sentence: str) -> None:
-        """Say beside the field why the answer was not taken; it can be sent again."""
+        """Show beside the field why the answer was refused; it can be sent again."""
         self._set_busy(False)
         self._sentence.set_text(sentence, Tone.ERROR)
         self._field.set_invalid(True)
         self.focus_field()
 
     def show_sent(self, sentence: str) -> None:
-        """Say what becomes of the answer; there is nothing more to do."""
+        """Show what happens with the answer."""
         self._is_open = False
         self._field.setVisible(False)
         self._buttons.setVisible(False)
@@ -248,18 +248,18 @@ class QuestionCard(QFrame):
         self._sentence.set_text(sentence, Tone.OK)
 
     def show_settled_elsewhere(self) -> None:
-        """Keep what was typed for a question that somebody else has settled."""
+        """Keep the text typed for a question that was answered elsewhere."""
         self._is_open, self._is_settled_elsewhere = False, True
         self._field.setReadOnly(True)
         self._field.set_invalid(False)
         self._buttons.setVisible(False)
-        sentence = self.tr("This was settled elsewhere; what you typed was not sent.")
+        sentence = self.tr("Already answered elsewhere. Your text wasn't sent.")
         self._mark.set_mark(_SETTLED)
         self._sentence.set_text(sentence, Tone.WARN)
         self._close.setVisible(True)
 
     def open_again(self) -> None:
-        """Take answers again to a question that was only thought to be settled elsewhere."""
+        """Accept answers again for a question that was reopened elsewhere."""
         if self._is_settled_elsewhere:
             self._is_open, self._is_settled_elsewhere = True, False
             self._set_busy(False)
@@ -269,11 +269,11 @@ class QuestionCard(QFrame):
             self._close.setVisible(False)
 
     def focus_field(self) -> None:
-        """Let the keys write the answer."""
+        """Focus the answer field."""
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def take_keys_from(self, other: QuestionCard) -> None:
-        """Go on where the keys were in another card: whoever dismisses several does not want to write."""
+        """Take the focus from another card: on "Dismiss" if it was there, so that several can be dismissed in a row."""
         if other.window().focusWidget() is other._dismiss:
             self._dismiss.setFocus(Qt.FocusReason.OtherFocusReason)
         else:
@@ -283,7 +283,7 @@ class QuestionCard(QFrame):
         if not self._is_open or self._is_busy:
             return
         if not self.answer.strip():
-            self.show_refusal(self.tr("Write an answer, or dismiss the question."))
+            self.show_refusal(self.tr("Enter an answer or dismiss the question."))
             return
         self._set_busy(True)
         self.answer_wanted.emit(self.answer)
@@ -294,7 +294,7 @@ class QuestionCard(QFrame):
             self.dismiss_wanted.emit()
 
     def _set_busy(self, busy: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Take nothing more while the service is asked; what has the keys keeps them."""
+        """Accept no input while the service works; the focus stays."""
         self._is_busy = busy
         self._field.setReadOnly(busy)
 

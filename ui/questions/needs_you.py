@@ -1,4 +1,4 @@
-"""What runs ask of the user: read while somebody looks, shown in a bar and a list, answered and dismissed."""
+"""Open questions in the main window: loaded while it is visible, shown in a bar and on a page, answered there."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from .bar import NeedsYouBar
     from .page import NeedsYouPage
 
-# A burst of changes is one question.
+# A burst of changes becomes one query.
 _GATHER_MS = 40
 _KINDS = (ChangeKind.QUESTION, ChangeKind.JOB)
 
 
 class NeedsYou(QObject):
-    """Keeps bar and list true, and does what is wanted in them; both are made when something is first asked."""
+    """Keeps the bar and the page up to date and carries out what is wanted there; both are made when first needed."""
 
     shown = Signal(bool)
-    """The list is to be seen, or the jobs again."""
+    """Whether the page is shown instead of the jobs."""
     run_wanted = Signal(str)
     dismissed = Signal(str, str)
-    """What was dismissed in words, and the id of the question."""
+    """A sentence that names the dismissed question, and its id."""
     said = Signal(str)
-    """A sentence for whoever looks."""
+    """A sentence to show to the user."""
     refused = Signal(str)
     times_changed = Signal()
 
@@ -47,7 +47,7 @@ class NeedsYou(QObject):
         pages: QStackedWidget,
         before: QWidget,
     ) -> None:
-        """Put the bar into `place`, for the Tab key behind `before`, and the list among `pages`."""
+        """Put the bar into `place`, after `before` in the tab order, and the page among `pages`."""
         super().__init__(pages)
         self._backend = backend
         self._appearance = appearance
@@ -79,7 +79,7 @@ class NeedsYou(QObject):
 
     @cached_property
     def page(self) -> NeedsYouPage:
-        """The list, among the pages."""
+        """The questions page."""
         from .page import NeedsYouPage  # noqa: PLC0415 - most have no questions
 
         made = NeedsYouPage(self._appearance)
@@ -98,16 +98,16 @@ class NeedsYou(QObject):
 
     @property
     def is_shown(self) -> bool:
-        """Whether the list is to be seen, and there is something in it."""
+        """Whether the page is shown and has questions."""
         return self._is_shown
 
     @property
     def questions(self) -> tuple[OpenQuestion, ...]:
-        """What is asked, oldest first, as far as it was read."""
+        """The open questions as loaded, oldest first."""
         return self._questions
 
     def set_watching(self, watching: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Follow what is asked while somebody looks; what changed meanwhile is read then."""
+        """Follow changes while the window is visible; changes in between are loaded then."""
         self._is_watching = watching
         if watching:
             self._ask()
@@ -115,16 +115,16 @@ class NeedsYou(QObject):
             self._gather.stop()
 
     def open(self, whose: str | None = None) -> None:
-        """Show the list, at the question that a run or a job of that id asks."""
+        """Show the page, at the question from the run or job with this id."""
         self._wanted, self._is_wanted = whose, True
         if self._is_dirty:
-            # What is asked may be younger than what was read.
+            # The question may be newer than those loaded.
             self._ask()
         elif not self._is_asking:
             self._show_wanted()
 
     def close(self) -> None:
-        """Show the jobs again; what is typed stays."""
+        """Show the jobs again; texts typed stay."""
         self._wanted, self._is_wanted = None, False
         if self._is_shown:
             self._is_shown = False
@@ -132,16 +132,16 @@ class NeedsYou(QObject):
             self.shown.emit(False)
 
     def count_seconds(self) -> None:
-        """Show the times as they are now."""
+        """Update the times shown."""
         if self._is_shown:
             self.page.show_times(self._backend.now_ms())
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
-        """Return for how long each shown time stays true."""
+        """Return how long each shown time stays valid."""
         return self.page.waits(now_ms) if self._is_shown else iter(())
 
     def reopen(self, question_id: str) -> None:
-        """Take back that a question was dismissed."""
+        """Reopen a dismissed question."""
         self._backend.ask(
             lambda scheduler: scheduler.questions.reopen(question_id),
             None,
@@ -181,10 +181,10 @@ class NeedsYou(QObject):
         self.refused.emit(_sentence(error))
 
     def _show_wanted(self) -> None:
-        """Show the list that somebody asked for, or say that there is nothing in it any more."""
+        """Show the requested page, or say that there are no open questions."""
         wanted, self._wanted, self._is_wanted = self._wanted, None, False
         if not self._questions:
-            self.said.emit(self.tr("Nothing waits for an answer any more."))
+            self.said.emit(self.tr("No open questions."))
             return
         self._is_shown = True
         self._bar.set_open(True)
@@ -205,10 +205,10 @@ class NeedsYou(QObject):
 
     def _tell_sent(self, question: OpenQuestion, sent: Sent) -> None:
         words = {
-            Sent.STARTS: self.tr("Answered: {job} starts with it now."),
-            Sent.WAITS_FOR_RUN: self.tr("Answered: {job} starts with it when its present run has ended."),
-            Sent.WAITS_FOR_PLACE: self.tr("Answered: {job} starts with it as soon as there is a place."),
-            Sent.WAITS_FOR_ENGINE: self.tr("Answered: {job} starts with it once Halo runs the jobs again."),
+            Sent.STARTS: self.tr("Answer sent. Starting {job}."),
+            Sent.WAITS_FOR_RUN: self.tr("Answer sent. {job} starts when its current run ends."),
+            Sent.WAITS_FOR_PLACE: self.tr("Answer sent. Limit reached: {job} starts when another run ends."),
+            Sent.WAITS_FOR_ENGINE: self.tr("Answer saved. {job} starts once Halo runs your jobs again."),
         }[sent]
         self.page.show_sent(question.id, words.format(job=question.job_name))
 
@@ -222,17 +222,17 @@ class NeedsYou(QObject):
 
     def _tell_dismissed(self, question: OpenQuestion) -> None:
         self.page.drop(question.id)
-        words = self.tr("Dismissed the question of “{job}”.").format(job=question.job_name)
+        words = self.tr("Dismissed the question from “{job}”.").format(job=question.job_name)
         self.dismissed.emit(words, question.id)
 
     def _refuse(self, question: OpenQuestion, error: SchedulerError) -> None:
         self.page.show_refusal(question.id, _sentence(error))
-        # It may have been settled elsewhere.
+        # It may have been answered elsewhere.
         self._is_dirty = True
         self._ask()
 
 
 def _sentence(error: SchedulerError) -> str:
-    """Return an error as a sentence, without the name of the field that stands right above it."""
+    """Return an error as a sentence, without the field name."""
     text = error.message if isinstance(error, ScheduleError) else str(error)
     return f"{text[:1].upper()}{text[1:]}"

@@ -1,4 +1,4 @@
-"""The list of questions that wait for an answer."""
+"""The page of open questions."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from ui.widgets.tab_order import put_after
 from .card import QuestionCard
 
 _WIDEST = 760
-# Each has a field of its own; more than that nobody answers at a sitting.
+# Each question has its own text field; nobody answers more than this at once.
 _MOST_CARDS = 30
-# Fields take a while to make: more than that at a time would be felt.
+# Text fields are slow to make; more at a time would be noticeable.
 _AT_ONCE = 4
 _SENT_MS = 4_000
 _RESIZED_MS = 50
 
 
 class NeedsYouPage(QWidget):
-    """Shows questions, keeps what is typed, and says what is wanted."""
+    """Shows questions, keeps the texts typed, and emits what the user wants."""
 
     answer_wanted = Signal(object, str)
-    """An OpenQuestion, and the answer to it."""
+    """An OpenQuestion and its answer."""
     dismiss_wanted = Signal(object)
     run_wanted = Signal(str)
     item_wanted = Signal(str)
-    """The address of the item that a question is about."""
+    """The URL of a question's item."""
     left = Signal()
-    """The jobs are wanted again."""
+    """The user wants to see the jobs."""
     emptied = Signal()
-    """The last question has gone."""
+    """The last question is gone."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class NeedsYouPage(QWidget):
         self._later.setSingleShot(True)
         self._later.setInterval(0)
         self._later.timeout.connect(self._add_cards)
-        # Lines break elsewhere then, which takes some turns.
+        # After a resize lines wrap differently, which takes several turns of the event loop.
         self._resized = QTimer(self)
         self._resized.setSingleShot(True)
         self._resized.setInterval(_RESIZED_MS)
@@ -83,7 +83,7 @@ class NeedsYouPage(QWidget):
         column = QVBoxLayout(narrow)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GRID + GRID // 2)
-        words = self.tr("Until a question is answered or dismissed, its job does not start by itself.")
+        words = self.tr("Jobs with open questions are on hold until you answer or dismiss them.")
         column.addWidget(label(words, "muted", name="needsYouWords", wrap=True))
         self._column = QVBoxLayout()
         self._column.setSpacing(GRID + GRID // 2)
@@ -98,11 +98,11 @@ class NeedsYouPage(QWidget):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to be seen, not even the end of something."""
+        """Whether nothing is shown, not even an answered question."""
         return not self._cards
 
     def show_questions(self, questions: Sequence[OpenQuestion], now_ms: int) -> None:
-        """Show what is asked now; cards stay where they are, and keep what is typed in them."""
+        """Show these questions; existing cards stay in place and keep their text."""
         self._now_ms = now_ms
         self._questions = tuple(questions)
         known = {question.id: question for question in questions}
@@ -116,7 +116,7 @@ class NeedsYouPage(QWidget):
         self.show_times(now_ms)
 
     def show_sent(self, question_id: str, sentence: str) -> None:
-        """Say what becomes of an answer, then let the question go; the keys go on to the next."""
+        """Show what happens with an answer, then remove the question; the focus moves to the next."""
         card = self._cards.get(question_id)
         if card is not None:
             if _has_keys(card):
@@ -125,7 +125,7 @@ class NeedsYouPage(QWidget):
             QTimer.singleShot(_SENT_MS, card, partial(self.drop, question_id))
 
     def drop(self, question_id: str) -> None:
-        """Let a question go that is settled."""
+        """Remove an answered or dismissed question."""
         self._questions = tuple(one for one in self._questions if one.id != question_id)
         card = self._cards.pop(question_id, None)
         if card is None:
@@ -140,23 +140,23 @@ class NeedsYouPage(QWidget):
             self.emptied.emit()
 
     def show_refusal(self, question_id: str, sentence: str) -> None:
-        """Say why an answer was not taken."""
+        """Show why an answer was refused."""
         card = self._cards.get(question_id)
         if card is not None:
             card.show_refusal(sentence)
 
     def show_times(self, now_ms: int) -> None:
-        """Tell how long ago each question was asked."""
+        """Show how long ago each question was asked."""
         self._now_ms = now_ms
         for card in self._cards.values():
             card.show_time(now_ms)
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
-        """Return for how long each shown time stays true."""
+        """Return how long each shown time stays valid."""
         return (until_ago_changes(card.question.asked_at, now_ms) for card in self._cards.values())
 
     def focus_question(self, question_id: str | None = None) -> None:
-        """Let the keys answer a question; without one, the first that waits."""
+        """Focus a question; without an id, the first one."""
         self._wanted = question_id
         self._add_cards()
         waiting = [card for card in self._in_order() if card.is_open]
@@ -166,11 +166,11 @@ class NeedsYouPage(QWidget):
             self._bring_into_sight(card)
 
     def _bring_into_sight(self, card: QuestionCard) -> None:
-        # Once it has its place.
+        # After the layout has placed it.
         QTimer.singleShot(0, card, partial(self._area.ensureWidgetVisible, card, 0, MARGIN))
 
     def _keep_in_sight(self) -> None:
-        """Let no other size move away what is being written."""
+        """Keep the focused field visible when sizes change."""
         written = next((card for card in self._cards.values() if _has_keys(card)), None)
         if written is not None:
             self._bring_into_sight(written)
@@ -178,7 +178,7 @@ class NeedsYouPage(QWidget):
     # --- Cards --------------------------------------------------------------------------------------
 
     def _add_cards(self) -> None:
-        """Have a card for each of the first questions and for the one that is wanted: a few now, then the others."""
+        """Make cards for the first questions and the wanted one: a few now, the others later."""
         room = _MOST_CARDS - len(self._cards)
         missing = [question for question in self._questions if question.id not in self._cards]
         chosen = [
@@ -190,11 +190,11 @@ class NeedsYouPage(QWidget):
         if len(chosen) > _AT_ONCE:
             self._later.start()
         elif self._wanted in self._cards:
-            # Those that were put above it have moved it.
+            # Cards added above have moved it.
             self._bring_into_sight(self._cards[self._wanted])
             self._wanted = None
         left_over = len(missing) - len(chosen)
-        self._more.setText(self.tr("{count} more come when these are settled.").format(count=left_over))
+        self._more.setText(self.tr("{count} more appear as you answer these.").format(count=left_over))
         self._more.setVisible(left_over > 0)
 
     def _add_card(self, question: OpenQuestion) -> None:
@@ -206,7 +206,7 @@ class NeedsYouPage(QWidget):
         card.closed.connect(partial(self.drop, question.id))
         before = [other for other in self._in_order() if other.question.asked_at <= question.asked_at]
         self._column.insertWidget(len(before), card)
-        # Now, not in the next turn: what is not seen yet is easily passed over by the keys.
+        # Shown now, not in the next turn: the tab order skips widgets that are not visible yet.
         card.show()
         if before:
             put_after(before[-1].last_control, card)
@@ -214,7 +214,7 @@ class NeedsYouPage(QWidget):
         self._cards[question.id] = card
 
     def _end(self, card: QuestionCard) -> None:
-        """Let a question go that was settled elsewhere; what was typed for it stays until it is closed."""
+        """Remove a question that was answered elsewhere; a text typed for it stays until it is closed."""
         if card.answer.strip():
             card.show_settled_elsewhere()
         else:
@@ -225,7 +225,7 @@ class NeedsYouPage(QWidget):
         return sorted(self._cards.values(), key=self._column.indexOf)
 
     def _focus_after(self, card: QuestionCard) -> None:
-        """Let the keys go on to the next question below, else to the first."""
+        """Move the focus to the next question below, else to the first."""
         cards = [other for other in self._in_order() if other.is_open and other is not card]
         place = self._column.indexOf(card)
         below = [other for other in cards if self._column.indexOf(other) > place]
@@ -244,5 +244,5 @@ class NeedsYouPage(QWidget):
 
 
 def _has_keys(card: QuestionCard) -> bool:
-    # Nothing has the keys: then it is nobody's ancestor.
+    # Without a focus widget there is no ancestor.
     return card.isAncestorOf(card.window().focusWidget())

@@ -57,8 +57,8 @@ def test_its_button_opens_the_list_and_goes_back(bar: NeedsYouBar, qtbot: QtBot)
         button.click()
     assert told.args == [True]
     bar.set_open(True)
-    assert button.text() == "Back to the jobs"
-    assert button.accessibleName() == "Back to the jobs"
+    assert button.text() == "Back to jobs"
+    assert button.accessibleName() == "Back to jobs"
     assert button.shortcut().toString() == "Ctrl+I"
     with qtbot.waitSignal(bar.list_wanted) as told:
         button.click()
@@ -70,6 +70,6 @@ def test_it_stands_above_the_list_to_the_end(bar: NeedsYouBar) -> None:
     bar.set_open(True)
     bar.show_questions([])
     assert not bar.isHidden()
-    assert _words(bar) == "Nothing waits for an answer any more."
+    assert _words(bar) == "No open questions."
     bar.set_open(False)
     assert bar.isHidden()

@@ -121,7 +121,7 @@ def test_two_keys_and_the_words_answer_a_question(
     assert question_of(bench.scheduler, asked).answer == "main"
     (card,) = _cards(window)
     sentence = child(card, WrappedText, "questionSentence")
-    qtbot.waitUntil(lambda: sentence.text() == "Answered: fix starts with it now.")
+    qtbot.waitUntil(lambda: sentence.text() == "Answer sent. Starting fix.")
     (run,) = bench.tick()
     assert run.trigger is Trigger.ANSWER
 
@@ -151,7 +151,7 @@ def test_a_dismissed_question_can_be_taken_back(
     qtbot.waitUntil(lambda: _bar(window) is None)
     bar = child(window, UndoBar)
     assert bar.isVisible()
-    assert child(window, WrappedText, "undoText").text() == "Dismissed the question of “fix”."
+    assert child(window, WrappedText, "undoText").text() == "Dismissed the question from “fix”."
     _click(window, "undoButton")
     qtbot.waitUntil(lambda: _bar(window) is not None)
     assert question_of(bench.scheduler, asked).state is QuestionState.OPEN
@@ -196,7 +196,7 @@ def test_an_answer_that_comes_too_late_is_not_lost(
     child(card, QPushButton, "answerButton").click()
     qtbot.waitUntil(lambda: not card.is_open)
     assert card.answer == "mine"
-    assert "not sent" in child(card, WrappedText, "questionSentence").text()
+    assert "wasn't sent" in child(card, WrappedText, "questionSentence").text()
     assert question_of(bench.scheduler, asked).answer == "theirs"
 
 

@@ -136,7 +136,7 @@ def test_an_empty_answer_is_refused_beside_its_field(page: NeedsYouPage, qtbot: 
     with qtbot.assertNotEmitted(page.answer_wanted):
         child(card, QPushButton, "answerButton").click()
     sentence = child(card, WrappedText, "questionSentence")
-    assert sentence.text() == "Write an answer, or dismiss the question."
+    assert sentence.text() == "Enter an answer or dismiss the question."
     assert sentence.isVisible()
     assert _field(card).property("invalid") is True
     assert _focused(page) == "q1"
@@ -214,7 +214,7 @@ def test_what_was_typed_for_a_question_settled_elsewhere_is_not_lost(
     _show(page, [])
     assert not card.is_open
     assert card.answer == "half an ans"
-    assert "not sent" in child(card, WrappedText, "questionSentence").text()
+    assert "wasn't sent" in child(card, WrappedText, "questionSentence").text()
     assert not child(card, QPushButton, "answerButton").isVisible()
     with qtbot.assertNotEmitted(page.answer_wanted):
         _send_with_keys(card, "wer")
@@ -331,7 +331,7 @@ def test_of_very_many_the_rest_comes_as_the_first_are_settled(page: NeedsYouPage
     _show(page, questions)
     assert len(_cards(page)) == 30
     more = child(page, QLabel, "needsYouMore")
-    assert more.text() == "5 more come when these are settled."
+    assert more.text() == "5 more appear as you answer these."
     page.focus_question("q34")
     assert _focused(page) == "q34"
     assert _texts(page)[-1] == "question 34"
