@@ -1,1 +1,1 @@
-"""The program itself: start, windows, session, quit."""
+"""The desktop program: start, session, windows, quit."""

@@ -1,4 +1,4 @@
-"""About the program: what it is, what it is built on, its own log, and what helps who helps."""
+"""The About dialog: versions, the program log, and diagnostics to copy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SIZE = QSize(632, 480)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFacts:
-    """What the service knows about itself, in numbers."""
+    """Counts that the service reports about itself."""
 
     state: str
     is_elsewhere: bool
@@ -59,7 +59,7 @@ class EngineFacts:
 
 
 def engine_facts(scheduler: Scheduler, own_pid: int) -> EngineFacts:
-    """Ask the service; slow with many jobs."""
+    """Read the counts from the service; slow with many jobs."""
     status = scheduler.status()
     statuses: Counter[str] = Counter()
     schedules: Counter[str] = Counter()
@@ -86,13 +86,13 @@ def engine_facts(scheduler: Scheduler, own_pid: int) -> EngineFacts:
 
 
 def versions() -> list[tuple[str, str]]:
-    """Return the program and what it is built on, each with its version."""
+    """Return the program and its dependencies with their versions."""
     return [
         ("Halo Scheduler", package_version("halo-scheduler")),
         ("Python", platform.python_version()),
         ("Qt", qVersion()),
         ("PySide", package_version("PySide6-Essentials")),
-        # The wheel carries the SQLite whose version it has; what follows counts its own changes.
+        # The wheel's version begins with that of its SQLite.
         ("SQLite", ".".join(package_version("apsw").split(".")[:3])),
     ]
 
@@ -106,7 +106,7 @@ def package_version(name: str) -> str:
 
 
 def diagnostics_text(facts: EngineFacts | None, data_folder: Path) -> str:
-    """Return all of it as lines to paste; without facts the service could not be asked."""
+    """Return the diagnostics as text; without facts the service did not respond."""
     lines = [f"{name} {number}" for name, number in versions()]
     lines += [
         f"System: {platform.platform()} ({platform.machine()})",
@@ -115,7 +115,7 @@ def diagnostics_text(facts: EngineFacts | None, data_folder: Path) -> str:
         *_display_lines(),
         f"Data folder: {_without_home(data_folder)}",
     ]
-    lines += ["Engine: cannot be asked"] if facts is None else _engine_lines(facts)
+    lines += ["Engine: not responding"] if facts is None else _engine_lines(facts)
     return "\n".join(lines) + "\n"
 
 
@@ -155,15 +155,15 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _without_home(folder: Path) -> str:
-    """Return a folder without the name of its user."""
+    """Return a folder without the user's name."""
     try:
         return str(Path("~") / folder.relative_to(Path.home()))
     except ValueError:
-        return "a folder of its own choice"
+        return "a custom folder"
 
 
 class AboutDialog(QDialog):
-    """Two pages: about, and the program's own log."""
+    """Two pages: about, and the program log."""
 
     def __init__(
         self,
@@ -190,17 +190,17 @@ class AboutDialog(QDialog):
         self._lay_out(appearance)
 
     def show_log(self) -> None:
-        """Turn to the log."""
+        """Show the log page."""
         self._tabs.setCurrentIndex(1)
 
     def refresh_log(self) -> None:
-        """Show what the program has said by now, the newest in sight."""
-        self._lines.setPlainText("\n".join(self._log.lines()) or self.tr("Nothing has been logged yet."))
+        """Reload the log and scroll to its end."""
+        self._lines.setPlainText("\n".join(self._log.lines()) or self.tr("The log is empty."))
         bar = self._lines.verticalScrollBar()
         bar.setValue(bar.maximum())
 
     def copy_diagnostics(self) -> None:
-        """Put what helps who helps on the clipboard."""
+        """Copy the diagnostics to the clipboard."""
         own_pid = os.getpid()
         self._copy.setEnabled(False)
         self._backend.ask(
@@ -236,8 +236,8 @@ class AboutDialog(QDialog):
         box.addWidget(
             label(
                 self.tr(
-                    "Runs your jobs on time and says what happened. Free software under the MIT licence. "
-                    "No data leaves this machine but what your jobs send."
+                    "Runs your jobs on time and records what happened. Free software under the MIT licence. "
+                    "Nothing leaves this computer except what your jobs send."
                 ),
                 wrap=True,
             )
@@ -268,7 +268,7 @@ class AboutDialog(QDialog):
 
     def _log_page(self, appearance: Appearance) -> QWidget:
         self._lines.setObjectName("programLog")
-        self._lines.setAccessibleName(self.tr("The program's own log"))
+        self._lines.setAccessibleName(self.tr("Program log"))
         self._lines.setReadOnly(True)
         self._lines.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self._lines.setFont(mono_font(self._lines.font()))
@@ -292,7 +292,7 @@ class AboutDialog(QDialog):
         self._copy = button(
             self.tr("&Copy diagnostics"),
             name="copyDiagnosticsButton",
-            tip=self.tr("Versions, system and numbers: no names, commands or secrets"),
+            tip=self.tr("Versions, system and counts. No names, commands or secrets."),
             shortcut="Ctrl+Shift+C",
         )
         tint(self._copy, appearance, "copy")

@@ -1,4 +1,4 @@
-"""The first start: what Halo is, and whether it may start at login."""
+"""The welcome dialog at the first start; it asks whether Halo may start at login."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WIDTH = 464
 
 
 class Greeting(QDialog):
-    """Asks once. Closing it without an answer leaves the question open."""
+    """Asked once; closing it without an answer leaves it open for the next start."""
 
     answered = Signal(bool)
-    """Whether Halo is to start at login."""
+    """Whether Halo should start at login."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,7 +29,7 @@ class Greeting(QDialog):
         self._login = QCheckBox(self.tr("&Start Halo when I log in"))
         self._login.setObjectName("greetingLoginCheck")
         self._login.setChecked(True)
-        hint = self.tr("It starts quietly in the tray. Jobs run only while Halo is open.")
+        hint = self.tr("Halo starts in the tray. Jobs run only while it is open.")
         self._login.setAccessibleDescription(hint)
         proceed = button(
             self.tr("Continue"), name="continueButton", kind="primary", tip=self.tr("Continue (Enter)")
@@ -70,7 +70,7 @@ class Greeting(QDialog):
 
     @property
     def starts_at_login(self) -> bool:
-        """What is chosen."""
+        """Whether the box is checked."""
         return self._login.isChecked()
 
     def _answer(self) -> None:

@@ -1,4 +1,4 @@
-"""The desktop program from its start to its end; what is not needed for the first window comes after it."""
+"""The desktop program from start to end; whatever the first window does not need is loaded after it."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from .session import Session
 from PySide6.QtCore import QAbstractEventDispatcher
 
-# Looking stops all threads for as long as there are objects; with thousands of jobs that shows.
+# A collection stops all threads for a time that grows with the number of objects; thousands of jobs are noticeable.
 MOST_NEW_OBJECTS = 20_000
 _MOST_SHORT_LOOKS = 20
 _MOST_LONGER_LOOKS = 50
 
-# Shorter turns between the threads: a short answer for the window waits less for a long one of the engine.
+# A shorter switch interval: short answers for the window wait less for long work of the engine.
 _SWITCH_S = 0.001
 _LATEST_PAINT_MS = 2_000
 
 
 class GarbageCollector(QObject):
-    """Looks when the event loop is about to wait and enough may have gathered; it never wakes the program."""
+    """Collects garbage when the event loop is about to wait and enough has gathered; it never wakes the program."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -58,9 +58,9 @@ class GarbageCollector(QObject):
 
 
 def run_program(database: Path, *, hidden: bool) -> int:
-    """Run the program until it is quit and return the exit code; a second one only raises the first's window."""
+    """Run the program until it quits and return the exit code; a second instance only raises the first one's window."""
     sys.setswitchinterval(_SWITCH_S)
-    # What is imported stays: it need not be looked through again and again.
+    # Imported objects live forever and need not be scanned.
     gc.freeze()
     application = QApplication(["halo-scheduler"])
     GarbageCollector(application)
@@ -73,9 +73,9 @@ def run_program(database: Path, *, hidden: bool) -> int:
     if not instance.claim():
         is_raised = instance.raise_other()
         sys.stderr.write(
-            "halo: the program is already open; its window is shown now\n"
+            "halo: already running; showing its window\n"
             if is_raised
-            else "halo: the program is already open, but does not answer\n"
+            else "halo: already running, but not responding\n"
         )
         return 0 if is_raised else 1
     with StopSignals() as signals:
@@ -92,10 +92,10 @@ def run_program(database: Path, *, hidden: bool) -> int:
 
 
 class Program(QObject):
-    """Opens the database, shows the window, then begins everything else; or offers a way out."""
+    """Opens the database, shows the window, then starts everything else; or shows the recovery window."""
 
     began = Signal()
-    """Everything that a person waits for has begun: what others may ask of the program can be heard."""
+    """Everything the user waits for has started; requests from other instances can be heard."""
 
     def __init__(self, application: QApplication, database: Path, clock: Clock, *, hidden: bool) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Program(QObject):
         application.commitDataRequest.connect(self._leave_with_session, Qt.ConnectionType.DirectConnection)
 
     def start(self) -> None:
-        """Open the database, and with it everything else; if that cannot be done, offer a way out."""
+        """Open the database and show the window, or the recovery window if that fails."""
         self._backend.ask(lambda scheduler: scheduler.settings.read(), self._begin, self._recover, owner=self)
 
     def show(self) -> None:
@@ -131,7 +131,7 @@ class Program(QObject):
     # --- Beginning -----------------------------------------------------------------------------------
 
     def _begin(self, settings: Settings) -> None:
-        """Show the window first; the rest is made once it can be seen."""
+        """Show the window first; the rest is made once it is visible."""
         self._end_recovery()
         appearance = self._dress(settings)
         main = MainWindow(self._backend, appearance)
@@ -179,7 +179,7 @@ class Program(QObject):
     # --- A way out -----------------------------------------------------------------------------------
 
     def _recover(self, error: SchedulerError) -> None:
-        """Show what is wrong with the database, and what can be done."""
+        """Show what is wrong with the database and what can be done."""
         from .recovery_window import RecoveryWindow  # noqa: PLC0415 - hardly ever needed
 
         if self._recovery is None:
@@ -194,7 +194,7 @@ class Program(QObject):
         self._recovery.show()
 
     def _retry(self) -> None:
-        """Look whether the database can be used by now."""
+        """Check whether the database can be used now."""
         if self._session is None:
             self.start()
         else:
@@ -228,7 +228,7 @@ class Program(QObject):
     # --- Ending --------------------------------------------------------------------------------------
 
     def leave(self) -> None:
-        """End without asking."""
+        """Quit without asking."""
         if self._session is not None:
             self._session.leave()
         else:
@@ -244,7 +244,7 @@ class Program(QObject):
 
 
 class FirstPaint(QObject):
-    """Tells when a window can be seen, or after a while in which it could not."""
+    """Emits when a window becomes visible, or after a timeout."""
 
     painted = Signal()
 
@@ -262,6 +262,6 @@ class FirstPaint(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if event.type() is QEvent.Type.Paint:
             watched.removeEventFilter(self)
-            # After what is being painted has reached the screen.
+            # After the paint event has reached the screen.
             QTimer.singleShot(0, self, self._tell)
         return super().eventFilter(watched, event)

@@ -1,4 +1,4 @@
-"""The program's own log: a private file that does not grow without end, and the newest lines in memory."""
+"""The program log: a private file of limited size, and the newest lines in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST_BYTES = 1_000_000
 _OLD_FILES = 2
 _LONGEST_RECORD = 4_000
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-# Whoever words a message keeps secrets out of it; this catches what an error of a library may quote.
+# Messages are worded without secrets; this catches those that a library's error may quote.
 _SECRETS = (
     (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), r"\1:***@"),
     (
@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ProgramLog(logging.Handler):
-    """Takes what the program says of itself; nothing else is sent or shown anywhere."""
+    """Collects the program's log records; nothing is sent anywhere."""
 
     def __init__(self, database: Path) -> None:
         """Write to `logs/halo.log` beside a database."""
@@ -46,11 +46,11 @@ class ProgramLog(logging.Handler):
 
     @property
     def path(self) -> Path:
-        """The file that is written to, if it can be."""
+        """The log file, if it can be written."""
         return self._path
 
     def start(self) -> None:
-        """Take in what is said from now on, also what escapes everybody else."""
+        """Start logging, including unhandled exceptions."""
         root = logging.getLogger()
         root.addHandler(self)
         root.setLevel(logging.INFO)
@@ -58,14 +58,14 @@ class ProgramLog(logging.Handler):
         threading.excepthook = _log_escaped_in_thread
 
     def open_file(self) -> None:
-        """Write to the file from now on, beginning with what was said before."""
+        """Write to the file from now on, beginning with the records so far."""
         if self._file is not None:
             return
         try:
             make_private_folder(self._path.parent)
             self._file = _private_file(self._path)
         except OSError as error:
-            _LOG.warning("The log is kept in memory only: %s", error)
+            _LOG.warning("Can't write the log file; logging to memory only: %s", error)
             return
         self._file.setFormatter(self.formatter)
         for record in self._early:
@@ -73,7 +73,7 @@ class ProgramLog(logging.Handler):
         self._early.clear()
 
     def stop(self) -> None:
-        """Take in nothing any more, and close the file."""
+        """Stop logging and close the file."""
         logging.getLogger().removeHandler(self)
         sys.excepthook = sys.__excepthook__
         threading.excepthook = threading.__excepthook__
@@ -102,7 +102,7 @@ class ProgramLog(logging.Handler):
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without what looks like a password or a token."""
+    """Return a text without anything that looks like a password or a token."""
     for pattern, shown in _SECRETS:
         text = pattern.sub(shown, text)
     return text
@@ -115,12 +115,12 @@ class _Formatter(logging.Formatter):
 
 
 def _private_file(path: Path) -> logging.Handler:
-    """Return a log file that only its owner can read, and that begins anew when it is full."""
+    """Return a rotating log file that only its owner can read."""
     from logging.handlers import RotatingFileHandler  # noqa: PLC0415 - not before the first window
 
     class PrivateFile(RotatingFileHandler):
         def _open(self) -> TextIOWrapper:
-            # Made by us first: nobody else may read it, not even for a moment.
+            # Created by us first, so that it is never readable by others.
             os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
             return Path(self.baseFilename).open("a", encoding=self.encoding, errors=self.errors)
 
@@ -132,7 +132,7 @@ def _private_file(path: Path) -> logging.Handler:
 def _log_escaped(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     sys.__excepthook__(kind, error, trace)
     if not issubclass(kind, KeyboardInterrupt):
-        _LOG.critical("Something went wrong inside Halo.", exc_info=(kind, error, trace))
+        _LOG.critical("Unhandled error.", exc_info=(kind, error, trace))
 
 
 def _log_escaped_in_thread(escaped: threading.ExceptHookArgs) -> None:
@@ -140,4 +140,4 @@ def _log_escaped_in_thread(escaped: threading.ExceptHookArgs) -> None:
     if escaped.exc_value is not None and escaped.exc_type is not SystemExit:
         name = escaped.thread.name if escaped.thread is not None else "?"
         error = (escaped.exc_type, escaped.exc_value, escaped.exc_traceback)
-        _LOG.critical("Something went wrong inside Halo, in the thread %s.", name, exc_info=error)
+        _LOG.critical("Unhandled error in the thread %s.", name, exc_info=error)

@@ -1,4 +1,4 @@
-"""Quitting: asks about unsaved edits and about runs under way, then tells what was decided."""
+"""Quitting: asks about unsaved changes and current runs, then emits the decision."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .windows import Windows
 _WIDTH = 480
 _MOST_NAMES = 3
 _LONGEST_NAME = 60
-# What a process of its own does goes on without us; requests and functions are ours.
+# Processes outlive Halo; requests and functions run inside it.
 _LEAVABLE = frozenset({"command", "prompt"})
 
 
 class QuitChoice(StrEnum):
-    """What becomes of the runs under way."""
+    """What to do with the current runs."""
 
     WAIT = "wait"
     STOP = "stop"
@@ -37,10 +37,10 @@ class QuitChoice(StrEnum):
 
 
 class QuitDialog(QDialog):
-    """Asks what becomes of the runs under way; open it, and listen to `chosen`."""
+    """Asks what to do with the current runs and emits `chosen`."""
 
     chosen = Signal(object)
-    """A QuitChoice, exactly once; closing the dialog means not to quit."""
+    """A QuitChoice, exactly once; closing the dialog is CANCEL."""
 
     def __init__(self, running: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
         """Take the name of each running job and the kind of its action."""
@@ -63,7 +63,7 @@ class QuitDialog(QDialog):
             made.setEnabled(choice is not QuitChoice.LEAVE or stuck < len(names))
             made.clicked.connect(partial(self._choose, choice))
             box.addWidget(made)
-        cancel = button(self.tr("Do not quit"), name="quitCancelButton", tip=self.tr("Do not quit (Esc)"))
+        cancel = button(self.tr("Cancel"), name="quitCancelButton", tip=self.tr("Cancel (Esc)"))
         cancel.clicked.connect(self.reject)
         last = QHBoxLayout()
         last.addStretch(1)
@@ -90,7 +90,7 @@ class QuitDialog(QDialog):
             (
                 QuitChoice.WAIT,
                 self.tr("Wait, then quit"),
-                self.tr("Nothing new starts. Halo quits as soon as the last one has ended."),
+                self.tr("No new runs start. Halo quits when the last one finishes."),
                 "Alt+W",
             ),
             (
@@ -102,17 +102,20 @@ class QuitDialog(QDialog):
             (
                 QuitChoice.STOP,
                 self.tr("Stop and quit"),
-                self.tr("Each is asked to end, then ended. Its run is recorded as stopped."),
+                self.tr("They're asked to exit, then killed. Their runs are recorded as stopped."),
                 "Alt+S",
             ),
         )
 
     def _leaving(self, count: int, stuck: int) -> str:
         if stuck == count:
-            return self.tr("Not possible here: requests and functions end together with Halo.")
-        words = self.tr("They go on without Halo, which takes them up again when it starts.")
+            return self.tr("Not available: HTTP requests and Python functions end with Halo.")
+        words = self.tr("They keep running; Halo picks them up at the next start.")
         if stuck:
-            return f"{words} {self.tr('Requests and functions cannot go on: {count} of them end.').format(count=stuck)}"
+            ending = self.tr("Except {count}: HTTP requests and Python functions end with Halo.").format(
+                count=stuck
+            )
+            return f"{words} {ending}"
         return words
 
     def _choose(self, choice: QuitChoice) -> None:
@@ -128,7 +131,7 @@ class QuitDialog(QDialog):
 
 
 class _ChoiceButton(QPushButton):
-    """A button that says what it does, and below what that means."""
+    """A button with a title and an explanation."""
 
     def __init__(self, title: str, meaning: str, key: str) -> None:
         super().__init__()
@@ -158,10 +161,10 @@ class _ChoiceButton(QPushButton):
 
 
 class Quitting(QObject):
-    """Asks what must be asked, one thing at a time; nothing here waits."""
+    """Asks one question at a time, without blocking."""
 
     decided = Signal(object)
-    """A Farewell."""
+    """A ShutdownMode."""
 
     def __init__(self, backend: Backend, windows: Windows, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -170,7 +173,7 @@ class Quitting(QObject):
         self._dialog: QuitDialog | QMessageBox | None = None
 
     def ask(self, *, is_engine_here: bool) -> None:
-        """Find out whether and how to quit."""
+        """Ask whether and how to quit, if needed."""
         if self._dialog is not None and self._dialog.isVisible():
             self._dialog.raise_()
             self._dialog.activateWindow()
@@ -184,8 +187,8 @@ class Quitting(QObject):
         box = QMessageBox(self._windows.main)
         box.setObjectName("unsavedBox")
         box.setWindowTitle(self.tr("Quit Halo"))
-        box.setText(self.tr("A job that you are editing is not saved."))
-        box.setInformativeText(self.tr("If you quit now, what you changed in it is lost."))
+        box.setText(self.tr("You have unsaved changes to a job."))
+        box.setInformativeText(self.tr("They'll be lost if you quit now."))
         discard = box.addButton(self.tr("Discard and quit"), QMessageBox.ButtonRole.DestructiveRole)
         keep = box.addButton(self.tr("Keep editing"), QMessageBox.ButtonRole.RejectRole)
         box.setDefaultButton(keep)
@@ -196,7 +199,7 @@ class Quitting(QObject):
 
     def _look_for_runs(self, *, is_engine_here: bool) -> None:
         if not is_engine_here:
-            # Whoever runs the jobs goes on with them.
+            # The other engine continues to run the jobs.
             self.decided.emit(ShutdownMode.LEAVE)
             return
         self._backend.ask(
@@ -221,7 +224,7 @@ class Quitting(QObject):
 
 
 def _running_jobs(scheduler: Scheduler) -> list[tuple[str, str]]:
-    """Return the name of each running job and the kind of what it does."""
+    """Return the name of each running job and the kind of its action."""
     runs = scheduler.runs.running()
     jobs = scheduler.jobs.get_many({run.job_id for run in runs})
     return [

@@ -1,4 +1,4 @@
-"""Shown when the database cannot be used: what is wrong, and the ways out."""
+"""The window shown when the database cannot be used: the problem and the ways to fix it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTH = 560
 
 
 class Restorer(QObject):
-    """Restores one backup at a time; nobody may use the database meanwhile."""
+    """Restores one backup at a time; nothing else may use the database meanwhile."""
 
     done = Signal(str)
     failed = Signal(str)
@@ -39,7 +39,7 @@ class Restorer(QObject):
         self._failed.connect(self.failed, Qt.ConnectionType.QueuedConnection)
 
     def restore(self, backup: Path | None) -> None:
-        """Restore a backup, or the newest that is in order; `done` or `failed` tells what came of it."""
+        """Restore a backup, or the newest usable one; `done` or `failed` reports the result."""
         threading.Thread(target=self._restore, args=(backup,), name="halo-restore", daemon=True).start()
 
     def _restore(self, backup: Path | None) -> None:
@@ -49,15 +49,15 @@ class Restorer(QObject):
             self._failed.emit(str(error))
             return
         kept = (
-            "" if aside is None else tr(" What was there before is kept as {file}.").format(file=aside.name)
+            "" if aside is None else tr(" The previous database is kept as {file}.").format(file=aside.name)
         )
-        self._done.emit(tr("The backup is restored.") + kept)
+        self._done.emit(tr("Backup restored.") + kept)
 
 
 class _Search(QObject):
-    """Finds the newest backup that is in order, on a thread: checking a large one takes a while.
+    """Finds the newest usable backup on a thread, because checking a large one takes a while.
 
-    It stays until that has ended, whatever becomes of the window: what the thread held on to would be destroyed there.
+    It lives until the thread has ended, even if the window is closed: a QObject must not be destroyed in that thread.
     """
 
     found = Signal(object)
@@ -84,11 +84,11 @@ def _search(database: Path, ended: Callable[[Backup | None], None]) -> None:
 
 
 class RecoveryWindow(QWidget):
-    """Stands in for the window of the jobs; it only says what is wanted."""
+    """Replaces the main window; it only emits what the user wants."""
 
     retry_requested = Signal()
     restore_requested = Signal(object)
-    """The Path of a backup that is to take the database's place."""
+    """The Path of the backup to restore."""
     quit_requested = Signal()
 
     def __init__(
@@ -113,7 +113,7 @@ class RecoveryWindow(QWidget):
         _Search(database).found.connect(self._show_backup)
 
     def show_error(self, error: SchedulerError) -> None:
-        """Say what is wrong now."""
+        """Show what is wrong."""
         self._set_busy(False)
         self._title.setText(self._headed(error))
         self._sentence.setText(_as_sentence(str(error)))
@@ -123,17 +123,17 @@ class RecoveryWindow(QWidget):
         fit_height(self, _WIDTH)
 
     def show_refusal(self, text: str) -> None:
-        """Say why a backup could not be restored."""
+        """Show why a backup could not be restored."""
         self._set_busy(False)
         self._tell(_as_sentence(text), "error")
 
     def show_busy(self, text: str) -> None:
-        """Say what is being done; there is nothing to choose meanwhile."""
+        """Show what is being done; the buttons are disabled meanwhile."""
         self._set_busy(True)
         self._tell(text, "muted")
 
     def close_for_good(self) -> None:
-        """Go, because the program goes on: that is no wish to quit."""
+        """Close without quitting: the program continues."""
         self._is_done = True
         self.close()
 
@@ -164,7 +164,7 @@ class RecoveryWindow(QWidget):
         box.addLayout(self._buttons(appearance))
 
     def _backup_card(self) -> QWidget:
-        self._backup_name = label(self.tr("Looking for a backup …"), name="backupLabel")
+        self._backup_name = label(self.tr("Looking for a backup…"), name="backupLabel")
         self._backup_hint = label("", "small", wrap=True)
         self._restore = button(self.tr("&Restore this backup"), name="restoreButton")
         self._restore.setEnabled(False)
@@ -199,26 +199,22 @@ class RecoveryWindow(QWidget):
 
     def _headed(self, error: SchedulerError) -> str:
         if isinstance(error, StoreTooNewError):
-            return self.tr("These jobs belong to a newer Halo")
+            return self.tr("Your jobs need a newer version of Halo")
         if isinstance(error, StoreDamagedError):
-            return self.tr("The file with your jobs is damaged")
+            return self.tr("Your job database is damaged")
         if isinstance(error, UnsafeFilesError):
             return self.tr("Other users could change your jobs")
-        return self.tr("The file with your jobs cannot be opened")
+        return self.tr("Your job database can't be opened")
 
     def _explained(self, error: SchedulerError) -> str:
         if isinstance(error, StoreTooNewError):
-            return self.tr(
-                "Install the newer version of Halo again. No job was changed, and none is run until then."
-            )
+            return self.tr("Install the newer version again. No jobs were changed, and none run until then.")
         if isinstance(error, StoreDamagedError):
-            return self.tr(
-                "No job is run until this is settled. The damaged file is set aside, never deleted."
-            )
+            return self.tr("No jobs run until this is fixed. The damaged file is set aside, never deleted.")
         if isinstance(error, UnsafeFilesError):
-            return self.tr("No job runs until only you can change them. Nothing was changed.")
+            return self.tr("No jobs run until only you can change them. Nothing was changed.")
         return self.tr(
-            "No job is run until this is settled. Nothing is lost: once it can be opened, all is there."
+            "No jobs run until this is fixed. Nothing is lost: your jobs will be back once it opens."
         )
 
     def _emphasise(self, wanted: QWidget) -> None:
@@ -230,16 +226,16 @@ class RecoveryWindow(QWidget):
     def _show_backup(self, backup: Backup | None) -> None:
         self._backup = backup
         if backup is None:
-            self._backup_name.setText(self.tr("There is no usable backup"))
-            self._backup_hint.setText(self.tr("Backups are made once a day, beside the database."))
+            self._backup_name.setText(self.tr("No usable backup"))
+            self._backup_hint.setText(self.tr("Backups are made once a day, next to the database."))
             self._emphasise(self._retry)
             fit_height(self, _WIDTH)
             return
         self._backup_name.setText(self.tr("Backup of {when}").format(when=moment(backup.made_at)))
         self._backup_hint.setText(
-            self.tr(
-                "{ago}, checked. All jobs and the history up to then; without the output of runs."
-            ).format(ago=ago(backup.made_at, self._now_ms).capitalize())
+            self.tr("{ago}, checked. Includes all jobs and their history, but no output.").format(
+                ago=ago(backup.made_at, self._now_ms).capitalize()
+            )
         )
         self._restore.setEnabled(True)
         fit_height(self, _WIDTH)

@@ -1,4 +1,4 @@
-"""What goes on behind the window: the engine, the tray, notifications, the other windows."""
+"""The running program behind the main window: engine, tray, notifications, other windows."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _SEEN_MS = 1_000
 
 
 class Session(QObject):
-    """Runs the program once its window is there, until it is quit."""
+    """Runs the program from its first window until it quits."""
 
     ended = Signal()
     damaged = Signal(object)
-    """A StoreDamagedError that showed only when the engine was to start."""
+    """A StoreDamagedError that the engine found at its start."""
     restored = Signal()
     not_restored = Signal(str)
 
@@ -69,7 +69,7 @@ class Session(QObject):
         self._alerts = Alerts(backend, self._notifications, self)
         self._restorer = Restorer(database, clock, self)
         self._tray_watcher = TrayWatcher(main, Tray.is_available, self)
-        # What ends while somebody looks is seen a moment later, once for all that ended.
+        # Failures seen in the window are marked a moment later, together.
         self._seeing = QTimer(self)
         self._seeing.setSingleShot(True)
         self._seeing.setInterval(_SEEN_MS)
@@ -87,6 +87,7 @@ class Session(QObject):
         self._engine.alarmed.connect(self._alerts.tell_alarm)
         self._alerts.alarm_told.connect(self._show_alarm)
         main.closing.connect(self._explain_closing)
+        main.start_engine_requested.connect(self.begin_again)
         self._windows.restore_requested.connect(self._restore)
         self._windows.quit_requested.connect(self._ask_to_quit)
         self._windows.connect_tray(self._tray)
@@ -101,7 +102,7 @@ class Session(QObject):
             application.focusWindowChanged.connect(self._look_around)
 
     def begin(self, settings: Settings) -> None:
-        """Take the engine and show the tray; greet who is here for the first time."""
+        """Start the engine and show the tray; show the welcome dialog at the first start."""
         self._link.start()
         self._tray.show()
         self._look_for_tray()
@@ -113,11 +114,11 @@ class Session(QObject):
             lambda _scheduler: _refresh(self._autostart), failed=lambda error: _LOG.warning("%s", error)
         )
         self._windows.look_at_autostart()
-        # Only then: what is loaded for later would hold up the engine, and what the window shows.
+        # Not earlier: loading ahead would delay the engine and the window.
         self._link.state_changed.connect(self._windows.read_ahead, Qt.ConnectionType.SingleShotConnection)
 
     def begin_again(self) -> None:
-        """Try to take the engine again."""
+        """Try to start the engine again."""
         self._link.start()
 
     def show_main(self) -> None:
@@ -131,12 +132,12 @@ class Session(QObject):
             EnginePlace.HERE: EngineShown("here"),
             EnginePlace.ELSEWHERE: EngineShown(
                 "elsewhere",
-                self.tr("{who}; this window shows and edits the same jobs.").format(
-                    who=_capitalised(state.sentence)
-                ),
+                self.tr("{who}; this window shows the same jobs.").format(who=_capitalised(state.sentence)),
             ),
             EnginePlace.NOWHERE: EngineShown(
-                "none", self.tr("Nobody runs the jobs: {why}").format(why=state.sentence)
+                "none",
+                self.tr("Nothing is running your jobs: {why}").format(why=state.sentence),
+                can_start=state.can_start,
             ),
         }[state.place]
         self._windows.main.show_engine(shown)
@@ -144,9 +145,7 @@ class Session(QObject):
             self._alerts.expect_gap()
 
     def _say_taken_over(self) -> None:
-        self._windows.main.show_news(
-            self.tr("The other program that ran the jobs has ended. This one runs them now.")
-        )
+        self._windows.main.show_news(self.tr("The daemon stopped. This window runs your jobs now."))
 
     def _show_alarm(self, notice: Notice) -> None:
         self._windows.main.show_news(f"{notice.title}. {notice.text}")
@@ -161,19 +160,16 @@ class Session(QObject):
         if not was_told:
             self._told_in_tray = None
             self._tray.show_message(
-                self.tr("Halo goes on in the tray"),
-                self.tr("Your jobs run as before. To end Halo, choose Quit in the tray's menu."),
+                self.tr("Halo is still running"),
+                self.tr("Jobs keep running. To exit, choose Quit in the tray menu."),
             )
 
     def _look_for_tray(self) -> None:
-        """Let closing hide the window only where there is a tray to bring it back from, and say so if not."""
+        """Let closing hide the window only if there is a tray to show it again; otherwise minimise it and say so."""
         is_missing = not Tray.is_available()
         self._windows.main.set_minimises_on_close(is_missing)
         self._windows.main.set_closing_note(
-            self.tr(
-                "There is no tray here: closing this window minimises it, and jobs go on. "
-                "To end Halo, choose Quit in the menu."
-            )
+            self.tr("No system tray found. Closing the window minimises it; jobs keep running.")
             if is_missing
             else ""
         )
@@ -183,22 +179,22 @@ class Session(QObject):
         self._tray.show_message(notice.title, notice.text)
 
     def _open_told(self) -> None:
-        """Show what the tray told of last; it does not say which of its messages was clicked."""
+        """Open what the last tray message was about; Qt does not say which message was clicked."""
         if self._told_in_tray is not None:
             self._windows.show_notice(self._told_in_tray)
 
     def _look_around(self) -> None:
-        """Notice who looks now, and whether a tray has come or gone meanwhile."""
+        """Mark failures as seen, and check whether the tray has come or gone."""
         self._look_for_tray()
         self._see_failures()
 
     def _see_failures(self) -> None:
-        """Take failures as seen when somebody looks at the jobs."""
+        """Mark failures as seen while the main window is active."""
         if self._windows.main.isActiveWindow():
             self._backend.ask(_see, owner=self)
 
     def _follow(self, change: Change) -> None:
-        # A tray that is gone says nothing: it is looked for when something happens, never just so.
+        # No signal reports a lost tray, so it is checked when something else happens, without polling.
         self._tray_watcher.look_later()
         if change.kind is ChangeKind.SETTINGS:
             self._backend.ask(
@@ -212,9 +208,9 @@ class Session(QObject):
     # --- Restoring -----------------------------------------------------------------------------------
 
     def _restore(self, backup: Path) -> None:
-        """Stop the engine, put the backup in place, and go on with it; not while something runs."""
+        """Stop the engine, restore the backup and start again; refused while jobs run."""
         if self._link.state.place is not EnginePlace.HERE:
-            self._windows.show_restore_error(self.tr("Another program runs the jobs; stop it first."))
+            self._windows.show_restore_error(self.tr("Another program is running your jobs. Stop it first."))
             return
         self._windows.show_restore_busy()
         self._backend.ask(
@@ -227,14 +223,14 @@ class Session(QObject):
     def _restore_when_idle(self, backup: Path, is_running: bool) -> None:  # noqa: FBT001 - an answer
         if is_running:
             self._windows.show_restore_error(
-                self.tr("Jobs are running; stop them or wait for their end first.")
+                self.tr("Jobs are running. Stop them or wait until they finish.")
             )
             return
         self._after_stop = lambda: self.restore_now(backup)
         self._link.stop(ShutdownMode.LEAVE)
 
     def restore_now(self, backup: Path | None) -> None:
-        """Put a backup, or the newest that is in order, in the place of a database that nobody runs."""
+        """Restore a backup, or the newest usable one, while no engine runs."""
         self._after_stop = self._finish
         self._backend.close_database()
         self._restorer.restore(backup)
@@ -257,19 +253,19 @@ class Session(QObject):
         self._quitting.ask(is_engine_here=self._link.state.place is EnginePlace.HERE)
 
     def quit(self, shutdown_mode: ShutdownMode) -> None:
-        """End, after what runs was waited for, stopped or left; `ended` tells when that is done."""
+        """Quit after current runs were waited for, stopped or left running; `ended` is emitted when done."""
         self._is_ending = True
         self._after_stop = self._finish
         if shutdown_mode is ShutdownMode.WAIT:
             self._windows.main.show_news(
-                self.tr("Halo quits when what runs now has ended. Quit again to choose otherwise.")
+                self.tr("Halo will quit when current runs finish. Quit again for other options.")
             )
         else:
             self._windows.close_all()
         self._link.stop(shutdown_mode)
 
     def leave(self) -> None:
-        """End without asking: the session or the system ends; commands live on, the next start takes them up."""
+        """Quit without asking, because the session ends; commands keep running until the next start adopts them."""
         if self._is_ending:
             self._finish()
         else:
@@ -286,7 +282,7 @@ class Session(QObject):
 
 
 def _refresh(autostart: Autostart) -> None:
-    """Let the entry that starts the program at login name this program: it may have been moved."""
+    """Update the autostart entry if the program was moved."""
     command = login_command()
     if autostart.is_on() and not autostart.is_current(command):
         autostart.turn_on(command)
@@ -298,7 +294,7 @@ def _see(scheduler: Scheduler) -> None:
 
 
 def _take_closing_told(scheduler: Scheduler) -> bool:
-    """Return whether the user was told what closing does, and remember that they are."""
+    """Return whether the user knows what closing does, and remember that they do."""
     was_told = scheduler.settings.read().closing_explained
     if not was_told:
         scheduler.settings.change(closing_explained=True)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from PySide6.QtNetwork import QLocalServer
 
 _LOG = logging.getLogger(__name__)
-# Qt's network module is loaded where it is needed: not before the first window.
+# Qt's network module is imported late, after the first window.
 _RAISE = b"raise\n"
 _LONGEST_MS = 5_000
 _BETWEEN_TRIES_MS = 50
 
 
 class SingleInstance(QObject):
-    """Claims to be the one program of a database."""
+    """Claims to be the only instance for a database."""
 
     raise_requested = Signal()
 
@@ -33,28 +33,28 @@ class SingleInstance(QObject):
         path = socket_path(database)
         place = path.with_name(f"{path.name}-window")
         self._folder = place.parent
-        # Elsewhere than on Unix it is the name of a pipe, which is no place in a folder.
+        # On Windows it is the name of a pipe, not a path.
         self._name = str(place) if os.name == "posix" else place.name
         self._lock = QLockFile(f"{place}.lock")
-        # Whoever holds it is looked for by its process, not by the age of the file.
+        # A stale lock is recognised by its process, not by its age.
         self._lock.setStaleLockTime(0)
         self._server: QLocalServer | None = None
 
     def claim(self) -> bool:
-        """Become the one program; False when another already is.
+        """Become the only instance; False if there is another.
 
-        Without a private place for the lock there is no telling. The program then starts: it says what is wrong with
-        its folder, and the database keeps two engines apart.
+        Without a private folder for the lock this is unknown. The program then starts: it reports the problem with
+        its folder, and the database's lease keeps two engines apart.
         """
         try:
             make_private_folder(self._folder)
         except OSError as error:
-            _LOG.warning("Whether the program is open already cannot be told: %s", error)
+            _LOG.warning("Can't tell whether Halo is already running: %s", error)
             return True
         return self._lock.tryLock(0)
 
     def listen(self) -> None:
-        """Hear from now on when another is started; whoever came earlier tries again."""
+        """Listen for other instances; those that came earlier retry."""
         from PySide6.QtNetwork import QLocalServer  # noqa: PLC0415
 
         self._server = QLocalServer(self)
@@ -64,8 +64,8 @@ class SingleInstance(QObject):
         self._server.listen(self._name)
 
     def raise_other(self) -> bool:
-        """Ask the other program to show its window; tell whether it heard that."""
-        # The other may just be starting, and not yet listen.
+        """Ask the other instance to show its window; return whether it answered."""
+        # The other instance may still be starting and not listen yet.
         deadline = QDeadlineTimer(_LONGEST_MS)
         while not self._say_raise():
             if deadline.hasExpired():
@@ -86,7 +86,7 @@ class SingleInstance(QObject):
         return is_heard
 
     def release(self) -> None:
-        """Let another be the one."""
+        """Release the claim."""
         if self._server is not None:
             self._server.close()
         self._lock.unlock()

@@ -1,4 +1,4 @@
-"""Starting the desktop program, or telling why it cannot be."""
+"""Starts the desktop program, or falls back to the daemon without a display."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _has_x(display: str) -> bool:
         return False
     match = _LOCAL_DISPLAY.fullmatch(display)
     if match is None:
-        return True  # On another machine, or a path: Qt finds out.
+        return True  # On another host, or a path: Qt finds out.
     path = f"/tmp/.X11-unix/X{match[1]}"  # noqa: S108 - where X has its sockets
     return any(_answers(address) for address in (path, f"\0{path}"))
 
@@ -58,20 +58,20 @@ def _answers(address: str) -> bool:
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
-    """Run the program and leave with its exit code."""
+    """Run the program and exit with its exit code."""
     parser = argparse.ArgumentParser(prog="halo-scheduler", description="Halo Scheduler, the desktop program")
-    parser.add_argument("--hidden", action="store_true", help="start into the tray, without a window")
+    parser.add_argument("--hidden", action="store_true", help="start in the tray, without a window")
     given = parser.parse_args(arguments)
     if not has_display():
         _run_without_window()
     CORE_LIMIT.lower()
-    # What is loaded now stays; afterwards the program itself looks for garbage.
+    # Objects loaded so far are permanent; from here on the program collects garbage itself.
     gc.disable()
     load_qt()
     from .program import run_program  # noqa: PLC0415 - Qt's windows, for those who have a screen
 
     exit_code = run_program(database_path(), hidden=given.hidden)
-    # Everything is closed by now. Taking Qt and Python apart object by object is slow, and has crashed.
+    # Everything is closed by now. Tearing down Qt and Python object by object is slow and has crashed.
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -80,10 +80,10 @@ def main(arguments: Sequence[str]) -> NoReturn:
 
 
 def load_qt() -> None:
-    """Load Qt, and let every later import be the interpreter's own again.
+    """Import Qt, then remove PySide's import hook.
 
-    PySide puts itself in front of each of them: it reads the module's whole source, and keeps it, to look for a
-    switch (`from __feature__ import …`) that nothing here uses. That was a tenth of the time until the window.
+    The hook reads and caches the source of every imported module to look for `from __feature__ import …`, which
+    nothing here uses. It took a tenth of the time until the first window.
     """
     importlib.import_module("PySide6.QtCore")
     builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
@@ -91,6 +91,6 @@ def load_qt() -> None:
 
 
 def _run_without_window() -> NoReturn:
-    sys.stderr.write("halo: there is no display here, so the jobs are run without a window\n")
+    sys.stderr.write("halo: no display found; running jobs without a window\n")
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, "-P", "-m", "halo_scheduler", "daemon"])  # noqa: S606 - ourselves

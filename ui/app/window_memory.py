@@ -1,4 +1,4 @@
-"""Windows come up again where they were, and as large."""
+"""Remembers the position and size of windows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from halo_scheduler.host.private_files import make_private_folder
 from ui.backend.backend import Backend
 
 _LONGEST = 4_096
-# Room for a title bar and a panel.
+# Space for a title bar and a panel.
 _FRAME = QSize(16, 80)
 
 
 class WindowMemory(QObject):
-    """Keeps the geometry of windows in small private files, one for each."""
+    """Stores the geometry of windows in small private files, one each."""
 
     def __init__(self, folder: Path, backend: Backend, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -27,13 +27,13 @@ class WindowMemory(QObject):
         self._saved: dict[str, bytes] = {}
 
     def keep(self, window: QWidget) -> None:
-        """Put a window where it was, and remember from now on where it is; its object name is its mark."""
+        """Restore a window's geometry and save it from now on; its object name identifies it."""
         if not window.testAttribute(Qt.WidgetAttribute.WA_Resized):
-            # What it likes counts for Qt only until somebody gives it a size, as is done below.
+            # Qt uses the size hint only until a size is set, as is done below.
             window.resize(window.sizeHint())
         with suppress(OSError):
             saved = self._path(window).read_bytes()[:_LONGEST]
-            # Qt itself refuses what is damaged, and moves what would be off the screens of today.
+            # Qt rejects damaged data, and moves windows that would be off screen.
             window.restoreGeometry(QByteArray(saved))
         window.resize(window.size().boundedTo(window.screen().availableSize() - _FRAME))
         window.installEventFilter(self)
@@ -45,7 +45,7 @@ class WindowMemory(QObject):
         path, geometry = self._path(window), bytes(window.saveGeometry().data())
         if self._saved.get(path.name) != geometry:
             self._saved[path.name] = geometry
-            # A busy disk holds up whoever writes: that is not the window's thread.
+            # Writing may block on a busy disk, so it is not done in the GUI thread.
             self._backend.ask(lambda _scheduler: _write(path, geometry), failed=lambda _error: None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name

@@ -1,4 +1,4 @@
-"""The windows of the program, each opened when it is first wanted, and what they ask for done."""
+"""The windows of the program, each made when first needed, and what they request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .about import AboutDialog
     from .greeting import Greeting
 
-# Windows that are opened later, or never, are imported when they are: the first one is there sooner.
+# Windows other than the first are imported when needed, so that the first one appears sooner.
 
 
 class Windows(QObject):
@@ -66,7 +66,7 @@ class Windows(QObject):
         self._connect_main()
 
     def connect_tray(self, tray: Tray) -> None:
-        """Let the tray open windows and steer jobs."""
+        """Let the tray open windows and control jobs."""
         tray.open_requested.connect(self.show_main)
         tray.job_requested.connect(self.show_job)
         tray.history_requested.connect(lambda: self.show_history(None))
@@ -81,7 +81,7 @@ class Windows(QObject):
         tray.questions_requested.connect(self.show_questions)
 
     def show_main(self) -> None:
-        """Show the jobs, in front of everything else."""
+        """Show the main window in front of everything else."""
         self.main.showNormal() if self.main.isMinimized() else self.main.show()
         _to_front(self.main)
 
@@ -90,12 +90,12 @@ class Windows(QObject):
         self.show_main()
 
     def show_questions(self, whose: str | None = None) -> None:
-        """Show what waits for an answer, first of all what a run or a job of that id asks."""
+        """Show the open questions, starting with the one from the run or job with this id."""
         self.main.show_questions(whose)
         self.show_main()
 
     def show_notice(self, notice: Notice) -> None:
-        """Show what a notification tells of."""
+        """Show what a notification is about."""
         if notice.kind is NoticeKind.NEEDS_INPUT:
             self.show_questions(notice.run_ids[0])
         elif len(notice.run_ids) == 1:
@@ -142,7 +142,7 @@ class Windows(QObject):
         _to_front(self._about)
 
     def greet(self) -> None:
-        """Ask, once, whether to start at login."""
+        """Ask once whether to start at login."""
         from .greeting import Greeting  # noqa: PLC0415
 
         self._greeting = Greeting(self.main)
@@ -150,7 +150,7 @@ class Windows(QObject):
         self._greeting.open()
 
     def look_at_autostart(self) -> None:
-        """Say in the window that jobs run only while it is open, if nothing starts the program at login."""
+        """Show in the main window whether jobs run only while Halo is open."""
         self._backend.ask(
             lambda _scheduler: self._autostart.is_on(),
             lambda is_on: self.main.set_autostart_note(not is_on),
@@ -165,7 +165,7 @@ class Windows(QObject):
         self._backend.ask(lambda scheduler: scheduler.cancel_run(run_id))
 
     def close_all(self) -> None:
-        """Close every window without asking."""
+        """Hide every window without asking."""
         for window in (self._greeting, self._about, self._settings, self._history, self.main):
             if window is not None:
                 window.hide()
@@ -194,7 +194,7 @@ class Windows(QObject):
         self._import("ui.settings.dialog", lambda: self._make_settings(use))
 
     def _with_history(self, use: Callable[[HistoryWindow], None]) -> None:
-        """Show something in the history, which is made when it is first wanted."""
+        """Call something with the history window, made when first needed."""
         if self._history is not None:
             use(self._history)
             _to_front(self._history)
@@ -202,11 +202,11 @@ class Windows(QObject):
         self._import("ui.history.window", lambda: self._make_history(use))
 
     def read_ahead(self) -> None:
-        """Read the parts of the window that is most likely wanted next, once there is nothing else to do."""
+        """Import the history window ahead of time, once the program is idle."""
         self._backend.ask(lambda _scheduler: importlib.import_module("ui.history.window"), lane=Lane.SLOW)
 
     def _import(self, module: str, then: Callable[[], None]) -> None:
-        """Read a window's many parts in another thread; the window's has only to put them together."""
+        """Import a window's modules in another thread; the GUI thread only builds it."""
         self._backend.ask(
             lambda _scheduler: importlib.import_module(module), lambda _module: then(), owner=self
         )
@@ -231,7 +231,7 @@ class Windows(QObject):
             self._history.stop_requested.connect(self.stop_run)
             self._history.edit_job_requested.connect(self.editing.edit)
             self._history.answer_requested.connect(self.show_questions)
-        # Its runs are asked for before it is shown, which is another turn's work.
+        # Its runs are queried before it is shown, in the next turn of the event loop.
         use(self._history)
         QTimer.singleShot(0, self._history, partial(_to_front, self._history))
 

@@ -62,7 +62,7 @@ def test_the_version_is_told(dialog: AboutDialog) -> None:
 def test_the_log_is_shown_as_it_is(dialog: AboutDialog, log: ProgramLog) -> None:
     shown = dialog.findChild(QPlainTextEdit, "programLog")
     assert isinstance(shown, QPlainTextEdit)
-    assert shown.toPlainText() == "Nothing has been logged yet."
+    assert shown.toPlainText() == "The log is empty."
     log.handle(logging.LogRecord("halo", logging.WARNING, "", 0, "<b>bold</b>", None, None))
     dialog.show_log()
     assert shown.toPlainText().endswith("halo: <b>bold</b>")

@@ -1,4 +1,4 @@
-"""The program's own log: private, bounded, without secrets, and never the cause of a fault."""
+"""Program log: private, bounded, without secrets, and never the cause of a fault."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_without_a_folder_it_is_kept_in_memory(tmp_path: Path) -> None:
     log.start()
     log.open_file()
     try:
-        assert "kept in memory only" in log.lines()[-1]
+        assert "logging to memory only" in log.lines()[-1]
     finally:
         log.stop()
 

@@ -53,14 +53,16 @@ def test_escape_means_not_to_quit(qtbot: QtBot) -> None:
 def test_what_is_ours_cannot_be_left(qtbot: QtBot, kind: str) -> None:
     dialog = _open(qtbot, ("prices", kind))
     assert not _button(dialog, "quitLeaveButton").isEnabled()
-    assert "Not possible here" in _button(dialog, "quitLeaveButton").accessibleDescription()
+    assert "Not available" in _button(dialog, "quitLeaveButton").accessibleDescription()
 
 
 def test_of_a_mixture_the_rest_can_be_left(qtbot: QtBot) -> None:
     dialog = _open(qtbot, ("prices", "http"), ("backup", "command"))
     leave = _button(dialog, "quitLeaveButton")
     assert leave.isEnabled()
-    assert leave.accessibleDescription().endswith("cannot go on: 1 of them end.")
+    assert leave.accessibleDescription().endswith(
+        "Except 1: HTTP requests and Python functions end with Halo."
+    )
 
 
 def test_names_from_outside_are_shown_as_they_are(qtbot: QtBot) -> None:

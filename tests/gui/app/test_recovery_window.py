@@ -68,10 +68,10 @@ def _button(window: RecoveryWindow, name: str) -> QPushButton:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (StoreDamagedError("it is bad"), ("The file with your jobs is damaged", "restoreButton")),
-        (StoreTooNewError("it is bad"), ("These jobs belong to a newer Halo", "retryButton")),
+        (StoreDamagedError("it is bad"), ("Your job database is damaged", "restoreButton")),
+        (StoreTooNewError("it is bad"), ("Your jobs need a newer version of Halo", "retryButton")),
         (UnsafeFilesError("it is bad"), ("Other users could change your jobs", "retryButton")),
-        (StoreUnavailableError("it is bad"), ("The file with your jobs cannot be opened", "retryButton")),
+        (StoreUnavailableError("it is bad"), ("Your job database can't be opened", "retryButton")),
     ],
 )
 def test_what_is_wrong_and_the_best_way_out_are_told(
@@ -127,7 +127,7 @@ def test_without_a_backup_there_is_nothing_to_restore(
     appearance: Appearance, tmp_path: Path, qtbot: QtBot
 ) -> None:
     window = _window(appearance, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
-    qtbot.waitUntil(lambda: _text(window, "backupLabel") == "There is no usable backup")
+    qtbot.waitUntil(lambda: _text(window, "backupLabel") == "No usable backup")
     assert not _button(window, "restoreButton").isEnabled()
     assert _button(window, "retryButton").property("kind") == "primary"
 
