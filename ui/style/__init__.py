@@ -1,1 +1,1 @@
-"""Colours, fonts, icons, marks and the words that every window shares."""
+"""Colours, fonts, icons, marks and shared words."""

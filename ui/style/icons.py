@@ -1,4 +1,4 @@
-"""The program's icons: line drawings tinted in the colour of their meaning."""
+"""The icons: line drawings, tinted by meaning."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-# As icons are shown, and as on a screen of twice the density.
+# For normal and for double pixel density.
 _SIZES = (16, 32)
 _APP_SIZES = (16, 22, 24, 32, 48, 64, 128, 256)
 
 
 class IconMaker:
-    """Makes each icon once for each colour."""
+    """Renders each icon once per colour."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], QIcon] = {}
 
     def icon(self, name: str, colour: str) -> QIcon:
-        """Return an icon in a colour; the style pales it while its control is disabled."""
+        """Return an icon in a colour; the style dims it while its control is disabled."""
         key = (name, colour)
         if key not in self._made:
             made = QIcon()
@@ -35,7 +35,7 @@ class IconMaker:
 
 @lru_cache(maxsize=16)
 def picture(name: str) -> QIcon:
-    """Return an icon that has colours of its own, such as the program's or the tray's."""
+    """Return an icon with its own colours, such as the program's or the tray's."""
     made = QIcon()
     for size in _APP_SIZES:
         made.addPixmap(draw(name, size))
@@ -43,7 +43,7 @@ def picture(name: str) -> QIcon:
 
 
 def draw(name: str, size: int, colour: str = "") -> QPixmap:
-    """Draw an icon at a size in pixels."""
+    """Render an icon at a size in pixels."""
     pixmap = QPixmap(size, size)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
@@ -59,7 +59,7 @@ def _renderer(name: str, colour: str) -> QSvgRenderer:
 
 
 def icon_path(name: str) -> str:
-    """Return the file of an icon, in the way a style sheet writes it on every system."""
+    """Return an icon's file as a style sheet URL."""
     return Path(str(_folder().joinpath(f"{name}.svg"))).as_posix()
 
 
@@ -70,5 +70,5 @@ def _source(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _folder() -> Traversable:
-    # Looked for once: it takes longer than reading a drawing.
+    # Looked up once, which takes longer than reading the drawing.
     return files("halo_scheduler.resources.icons")

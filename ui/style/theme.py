@@ -1,4 +1,4 @@
-"""The look: every colour, font and distance, named by meaning."""
+"""The theme: every colour, font and distance, named by meaning."""
 
 from __future__ import annotations
 
@@ -153,12 +153,12 @@ _NEARLY_BLACK = 0.04045
 
 
 def stylesheet(colours: Mapping[str, str], arrow_down: str, arrow_up: str, tick: str) -> str:
-    """Return the sheet in a theme's colours; its pictures are files, as a sheet knows no others."""
+    """Return the style sheet in a theme's colours; its images are files, because style sheets accept no others."""
     return _SHEET.substitute(colours, arrow_down=arrow_down, arrow_up=arrow_up, tick=tick)
 
 
 class Tone(StrEnum):
-    """What a colour means; each is a field of Colours."""
+    """The meaning of a colour; each is a field of Colours."""
 
     TEXT = "text"
     MUTED = "muted"
@@ -192,7 +192,7 @@ class Colours:
     paused: str
 
     def of(self, tone: Tone) -> QColor:
-        """Return the colour of a meaning."""
+        """Return the colour for a meaning."""
         return _colour(getattr(self, tone))
 
 
@@ -239,7 +239,7 @@ BACKGROUNDS = ("surface", "raised", "hover", "selected")
 
 
 def contrast(one: str, other: str) -> float:
-    """Return how well two colours can be told apart, from 1 to 21, as WCAG defines it."""
+    """Return the contrast of two colours, from 1 to 21, as WCAG defines it."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -254,7 +254,7 @@ def _linear(part: float) -> float:
 
 
 class Appearance(QObject):
-    """The look in force: the program's one palette, its fonts and its icons."""
+    """The active theme: palette, fonts and icons."""
 
     changed = Signal()
 
@@ -275,12 +275,12 @@ class Appearance(QObject):
         return self._colours is DARK
 
     def apply(self) -> None:
-        """Dress the whole program."""
+        """Apply the theme to the application."""
         QApplication.setStyle("Fusion")
         self._dress()
 
     def choose(self, theme: Theme) -> None:
-        """Change to a theme, or back to the system's choice."""
+        """Switch to a theme, or to the system's choice."""
         self._theme = theme
         self._follow_system()
 
@@ -288,7 +288,7 @@ class Appearance(QObject):
         return self._colours.of(tone)
 
     def icon(self, name: str, tone: Tone = Tone.TEXT) -> QIcon:
-        """Return a line icon in the colour of a meaning; ask again when `changed` was emitted."""
+        """Return a line icon in the colour of a meaning; ask again after `changed`."""
         return self._icons.icon(name, getattr(self._colours, tone))
 
     def _chosen(self) -> Colours:
@@ -340,29 +340,29 @@ def palette(colours: Colours) -> QPalette:
 
 
 def title_font(font: QFont) -> QFont:
-    """Return the font of titles, made from the system's."""
+    """Return the title font, derived from the system's."""
     return _sized(font, 1.3, QFont.Weight.DemiBold)
 
 
 def strong_font(font: QFont) -> QFont:
-    """Return the font of what is read first."""
+    """Return the strong font."""
     return _sized(font, 1.0, QFont.Weight.DemiBold)
 
 
 def small_font(font: QFont) -> QFont:
-    """Return the font of side remarks."""
+    """Return the small font."""
     return _sized(font, 0.9, QFont.Weight.Normal)
 
 
 def number_font(font: QFont) -> QFont:
-    """Return a font whose figures are all of one width, so that what counts does not jitter."""
+    """Return a font with digits of equal width, so that counters do not jitter."""
     made = QFont(font)
     made.setFeature(QFont.Tag("tnum"), 1)
     return made
 
 
 def mono_font(font: QFont) -> QFont:
-    """Return the font of output and expressions."""
+    """Return the monospaced font for output and expressions."""
     made = QFont(font)
     made.setFamilies(["monospace"])
     made.setStyleHint(QFont.StyleHint.Monospace)

@@ -1,4 +1,4 @@
-"""The icon in the tray: how things are at a glance, and what one wants most, two clicks away."""
+"""The tray icon: status at a glance, and the most common actions in its menu."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.style.wording import one_line
 from .menu import TrayMenu
 from .state import Mood, Stale, TrayReader, TrayState, status_line
 
-# At login a tray may start later than we do, and one that was restarted comes back within moments.
+# At login a tray may start after us, and a restarted one comes back within moments.
 _PATIENCE_MS = 60_000
 
 _MESSAGE_MS = 10_000
@@ -29,7 +29,7 @@ _REST_S = 0.1
 
 
 class TrayWatcher(QObject):
-    """Brings a hidden window back, minimised, once there has been no tray for a while."""
+    """Shows a hidden window minimised once there has been no tray for a while."""
 
     def __init__(self, window: QWidget, has_tray: Callable[[], bool], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -41,7 +41,7 @@ class TrayWatcher(QObject):
         self._patience.timeout.connect(self._appearance)
 
     def look_later(self) -> None:
-        """Look in a while whether a hidden window can still be opened; several calls make one look."""
+        """Check soon whether a hidden window can still be opened; several calls make one check."""
         if not self._window.isVisible() and not self._patience.isActive():
             self._patience.start()
 
@@ -51,10 +51,10 @@ class TrayWatcher(QObject):
 
 
 class Tray(QObject):
-    """Shows how things are and says what is wanted; it does nothing itself.
+    """Shows the status and emits what the user wants; it changes nothing itself.
 
-    Nothing ticks: the tooltip tells absolute times, the menu is told anew when it opens. The one timer keeps
-    a storm of changes from becoming a storm of questions.
+    There is no regular timer: the tooltip has absolute times, and the menu is filled when it opens. The only
+    timer turns a burst of changes into one query.
     """
 
     open_requested = Signal()
@@ -65,12 +65,12 @@ class Tray(QObject):
     quit_requested = Signal()
     run_requested = Signal(str)
     stop_requested = Signal(str)
-    """A run is to be stopped."""
+    """The id of the run to stop."""
     pause_all_requested = Signal(object)
-    """Until an instant, or None for good."""
+    """The end of the pause, or None for no end."""
     resume_all_requested = Signal()
     questions_requested = Signal()
-    """The window is wanted at what waits for an answer; `open_requested` was emitted before."""
+    """The questions page is wanted; `open_requested` was emitted before."""
     message_clicked = Signal()
     state_changed = Signal(object)
     """A TrayState, after each reading."""
@@ -88,7 +88,7 @@ class Tray(QObject):
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.timeout.connect(self._ask)
-        # Where a message is drawn by Qt, a click on the icon for its menu counts as one on the message too.
+        # Where Qt draws the message itself, a click on the icon also counts as a click on the message.
         self._message_click = QTimer(self)
         self._message_click.setSingleShot(True)
         self._message_click.setInterval(0)
@@ -105,16 +105,16 @@ class Tray(QObject):
 
     @property
     def state(self) -> TrayState:
-        """What was read last."""
+        """The last state read."""
         return self._state
 
     @staticmethod
     def is_available() -> bool:
-        """Tell whether there is a tray now; one that comes later takes the icon up by itself."""
+        """Tell whether there is a tray; one that starts later adopts the icon by itself."""
         return QSystemTrayIcon.isSystemTrayAvailable()
 
     def show(self) -> None:
-        """Show the icon, now or as soon as there is a tray, and keep it true from then on."""
+        """Show the icon, now or as soon as there is a tray, and keep it up to date."""
         self._icon.show()
         self.refresh()
 
@@ -122,7 +122,7 @@ class Tray(QObject):
         self._icon.hide()
 
     def refresh(self) -> None:
-        """Read how things are: at once, or a moment later when that was done just before."""
+        """Read the state: at once, or a moment later if it was just read."""
         if self._is_asking or self._rest.isActive():
             self._is_wanted = True
         elif (rest_s := _REST_S - (monotonic() - self._read_at_s)) > 0:
@@ -138,7 +138,7 @@ class Tray(QObject):
         )
 
     def show_message(self, title: str, text: str) -> None:
-        """Show a notice by the icon, where there are no notifications of the desktop."""
+        """Show a notification at the icon, where the desktop has no notification service."""
         icon = QSystemTrayIcon.MessageIcon.NoIcon
         self._icon.showMessage(
             one_line(title), one_line(text, _LONGEST_MESSAGE).replace("<", "‹"), icon, _MESSAGE_MS
@@ -156,12 +156,12 @@ class Tray(QObject):
         menu.pause_all_requested.connect(self.pause_all_requested)
         menu.resume_all_requested.connect(self.resume_all_requested)
         menu.questions_requested.connect(self.questions_requested)
-        # Opened with what is known, it is told the progress a moment later.
+        # The menu opens with what is known; progress follows a moment later.
         menu.opened.connect(self.refresh)
 
     def _note_change(self, change: Change) -> None:
         if change.kind is ChangeKind.RUN_PROGRESS and not self._menu.is_open:
-            return  # Nothing but the open menu shows it.
+            return  # Only the open menu shows progress.
         self._stale.add(change)
         self.refresh()
 

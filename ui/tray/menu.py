@@ -1,4 +1,4 @@
-"""The menu of the tray: filled from what is known already, so that it opens at once."""
+"""The tray menu: filled from the last known state, so that it opens at once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _LONGEST_TEXT = 48
 
 
 class TrayMenu(QMenu):
-    """Says what is wanted, and does nothing itself.
+    """Emits what the user wants; it changes nothing itself.
 
-    Its entries are made once, and shown or hidden as needed: taking submenus apart while the system shows them
-    has crashed, and a tray host keeps hold of entries by their number.
+    Its entries are made once and shown or hidden as needed: removing submenus while the system shows them has
+    crashed, and a tray host refers to entries by their number.
     """
 
     open_requested = Signal()
@@ -63,11 +63,11 @@ class TrayMenu(QMenu):
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody looks at it, as far as the tray host tells."""
+        """Whether it is open, as far as the tray host reports it."""
         return self._is_open
 
     def show_state(self, state: TrayState) -> None:
-        """Tell from now on how things are; an open menu keeps its entries, so that no click goes astray."""
+        """Show this state from now on; an open menu keeps its entries, so that a click hits what it aimed at."""
         self._latest = state
         if not self._is_open or _entries(state) == _entries(self._shown):
             self._fill()
@@ -78,7 +78,7 @@ class TrayMenu(QMenu):
         self.opened.emit()
 
     def _note_closed(self) -> None:
-        # Filled anew only when something changes: the click that closed it is still to come.
+        # Refilled only at the next change: the click that closed the menu is still to come.
         self._is_open = False
 
     # --- Made once -----------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class TrayMenu(QMenu):
         state = self._shown = self._latest
         now_ms = self._now_ms()
         _tell(self._asking, self._asking_words(len(state.asking)))
-        # What has an entry of its own is not said twice.
+        # Entries of their own are not repeated in the status line.
         rest = replace(state, unseen_failures=0, asking=())
         _tell(self._status, _plain(status_line(rest, now_ms, names_waiting=False), LONGEST_LINE))
         _tell(self._failures, self._failure_words(state.unseen_failures))
@@ -196,7 +196,7 @@ class TrayMenu(QMenu):
         listed = [_running_words(run) for run in state.running[:_MOST_RUNNING]]
         _tell_all([submenu.menuAction() for submenu in self._running], listed)
         more = len(state.running) - len(listed)
-        _tell(self._more, self.tr("{count} more …").format(count=more) if more else "")
+        _tell(self._more, self.tr("{count} more…").format(count=more) if more else "")
         self._above_running.setVisible(bool(listed))
 
     def _fill_waiting(self, state: TrayState) -> None:
@@ -206,7 +206,7 @@ class TrayMenu(QMenu):
         ]
         _tell_all(self._waiting, listed)
         more = state.waiting_jobs.count - len(listed)
-        _tell(self._more_waiting, self.tr("{count} more waiting …").format(count=more) if more else "")
+        _tell(self._more_waiting, self.tr("{count} more waiting…").format(count=more) if more else "")
         self._above_waiting.setVisible(bool(listed))
 
     def _fill_acts(self, state: TrayState) -> None:
@@ -262,7 +262,7 @@ class TrayMenu(QMenu):
 
 
 def _entries(state: TrayState) -> tuple[object, ...]:
-    """Return what decides which entries there are, whatever they say."""
+    """Return what determines the set of entries, whatever their text."""
     return (
         [run.run_id for run in state.running],
         [waiting.job.id for waiting in state.waiting],
@@ -281,7 +281,7 @@ def _tell_all(actions: list[QAction], texts: list[str]) -> None:
 
 
 def _tell(action: QAction, text: str) -> None:
-    """Show an entry with a text, or without one hide it."""
+    """Show an entry with this text; an empty text hides it."""
     if text and text != action.text():
         action.setText(text)
     action.setVisible(bool(text))
@@ -293,5 +293,5 @@ def _running_words(run: Underway) -> str:
 
 
 def _plain(text: str, longest: int = _LONGEST_TEXT) -> str:
-    """Return a text as a menu shows it: a single & would underline the next letter."""
+    """Return a text for a menu, with "&" escaped."""
     return one_line(text, longest).replace("&", "&&")

@@ -188,7 +188,7 @@ def test_more_running_than_fit_are_counted(menu: TrayMenu, qtbot: QtBot) -> None
     running = tuple(Underway(job.id, job, None) for job in _jobs(8))
     menu.show_state(TrayState(running=running, job_count=8))
     more = _action(menu, "trayMoreAction")
-    assert more.text() == "3 more …"
+    assert more.text() == "3 more…"
     with qtbot.waitSignal(menu.open_requested):
         more.trigger()
 
@@ -229,7 +229,7 @@ def test_more_waiting_than_fit_are_counted(menu: TrayMenu, qtbot: QtBot) -> None
         )
     )
     more = _action(menu, "trayMoreWaitingAction")
-    assert more.text() == "3 more waiting …"
+    assert more.text() == "3 more waiting…"
     with qtbot.waitSignal(menu.open_requested):
         more.trigger()
     menu.show_state(TrayState(job_count=8, active_count=8))
