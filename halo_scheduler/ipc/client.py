@@ -10,7 +10,8 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -28,6 +29,9 @@ _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 _TIMEOUT_S = 0.5
 _MOST_PER_LOOK = 65_536
 _MOST_LINES = 500
+# Marks the changes of this process, so that nobody in it hears them twice.
+_ORIGIN = f"{os.getpid()}-{os.urandom(4).hex()}"
+_receivers: dict[Path, Callable[[list[Change]], object]] = {}
 _RUNTIME_FOLDERS = Path("/run/user")
 # How many bytes the place of a socket may have: one less than the system allows, as Qt refuses the longest. The
 # longest name of ours is that of the window's, which is Qt's.
@@ -49,17 +53,22 @@ def _socket_path(database: Path, runtime: str) -> Path:
 
 def message_of(change: Change) -> dict[str, str | None]:
     """Return what is said of a change."""
-    return {"kind": change.kind, "job_id": change.job_id, "run_id": change.run_id}
+    message: dict[str, str | None] = {
+        "kind": change.kind,
+        "job_id": change.job_id,
+        "run_id": change.run_id,
+    }
+    return {**message, "origin": change.origin} if change.origin else message
 
 
 def change_of(message: object) -> Change:
     """Return the change a message tells of; from one that makes no sense, only that something changed."""
     if not isinstance(message, dict):
         return Change(ChangeKind.JOB)
-    kind, *ids = (message.get(name) for name in ("kind", "job_id", "run_id"))
-    if not isinstance(kind, str) or kind not in list(ChangeKind) or not all(map(_is_id, ids)):
+    kind, *ids, origin = (message.get(name) for name in ("kind", "job_id", "run_id", "origin"))
+    if not isinstance(kind, str) or kind not in list(ChangeKind) or not all(map(_is_id, [*ids, origin])):
         return Change(ChangeKind.JOB)
-    return Change(ChangeKind(kind), *ids)
+    return Change(ChangeKind(kind), *ids, origin=origin or "")
 
 
 def _is_id(found: object) -> bool:
@@ -67,11 +76,18 @@ def _is_id(found: object) -> bool:
 
 
 def poke(database: Path, changes: Sequence[Change] = ()) -> bool:
-    """Tell the engine what changed; tell whether one heard it."""
-    told = gathered(changes) or [Change(ChangeKind.JOB)]
+    """Notify the engine of changes; return whether there is one.
+
+    An engine in this process gets them by a queued call, another one by its socket.
+    """
+    told = [replace(change, origin=_ORIGIN) for change in gathered(changes)] or [Change(ChangeKind.JOB)]
+    path = socket_path(database)
+    receive = _receivers.get(path)
+    if receive is not None:
+        receive(told)
+        return True
     lines = b"".join(_line({"say": "changed", **message_of(change)}) for change in told)
     try:
-        path = socket_path(database)
         if not path.exists():
             return False
         with _connected(path) as connection:
@@ -82,6 +98,14 @@ def poke(database: Path, changes: Sequence[Change] = ()) -> bool:
     return True
 
 
+def receive_here(database: Path, receive: Callable[[list[Change]], object] | None) -> None:
+    """Let an engine of this process receive changes without the socket, or (None) no longer; from any thread."""
+    if receive is None:
+        _receivers.pop(socket_path(database), None)
+    else:
+        _receivers[socket_path(database)] = receive
+
+
 def _line(message: dict[str, str | None]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
@@ -89,14 +113,15 @@ def _line(message: dict[str, str | None]) -> bytes:
 class ChangeStream:
     """The changes an engine tells of, as they happen."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, *, skips_own: bool = False) -> None:
         self._connection = connection
+        self._skipped_origin = _ORIGIN if skips_own else None
         self._buffer = b""
         self.is_open = True
 
     @classmethod
-    def connect(cls, database: Path) -> Self:
-        """Subscribe to an engine's changes; OSError when there is none."""
+    def connect(cls, database: Path, *, skips_own: bool = False) -> Self:
+        """Subscribe to an engine's changes, all or those of other processes; OSError when there is none."""
         connection = _connected(socket_path(database))
         try:
             connection.sendall(SUBSCRIBE)
@@ -104,7 +129,7 @@ class ChangeStream:
             connection.close()
             raise
         connection.settimeout(None)
-        return cls(connection)
+        return cls(connection, skips_own=skips_own)
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when there is news."""
@@ -134,7 +159,7 @@ class ChangeStream:
         self._buffer += self._receive()
         whole, _, self._buffer = self._buffer.rpartition(b"\n")
         self.is_open = self.is_open and len(self._buffer) <= LONGEST_LINE
-        changes = _read_changes(dict.fromkeys(whole.splitlines()))
+        changes = _read_changes(dict.fromkeys(whole.splitlines()), self._skipped_origin)
         return changes if changes or self.is_open else None
 
     def drain(self) -> None:
@@ -185,13 +210,11 @@ def decoded(line: bytes) -> object:
         raise ValueError("nested too deeply") from error
 
 
-def _read_changes(lines: Collection[bytes]) -> list[Change]:
+def _read_changes(lines: Collection[bytes], skipped_origin: str | None) -> list[Change]:
     """Return the changes of some lines; of very many only that everything may have changed, as reading takes time."""
-    return (
-        [Change(kind) for kind in ChangeKind]
-        if len(lines) > _MOST_LINES
-        else gathered(map(_read_change, lines))
-    )
+    if len(lines) > _MOST_LINES:
+        return [Change(kind) for kind in ChangeKind]
+    return gathered(change for change in map(_read_change, lines) if change.origin != skipped_origin)
 
 
 def _read_change(line: bytes) -> Change:

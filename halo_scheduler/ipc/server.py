@@ -16,10 +16,17 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
-from halo_scheduler.host.event_loop import Notifier, Timer
+from halo_scheduler.host.event_loop import Mailbox, Notifier, Timer
 from halo_scheduler.host.peer import is_own_peer
 from halo_scheduler.host.private_files import make_private_folder
-from halo_scheduler.ipc.client import LONGEST_LINE, change_of, decoded, message_of, socket_path
+from halo_scheduler.ipc.client import (
+    LONGEST_LINE,
+    change_of,
+    decoded,
+    message_of,
+    receive_here,
+    socket_path,
+)
 from halo_scheduler.model.changes import Change
 
 _LOG = logging.getLogger(__name__)
@@ -49,11 +56,15 @@ class ChangeServer(QObject):
         # One selector for all connections, and one notifier for the selector.
         self._selector: selectors.BaseSelector | None = None
         self._notifier: Notifier | None = None
+        self._mailbox: Mailbox | None = None
         self._silence = Timer(self._drop_silent, self)
         self._rest = Timer(self._listen_again, self)
 
     def start(self) -> bool:
         """Listen; a socket left by an engine that is gone is removed, as we hold the engine's row."""
+        # Changes made in this process, on whatever thread, need no socket.
+        mailbox = self._mailbox = Mailbox(self)
+        receive_here(self._database, lambda changes: mailbox.post(lambda: self._take_own(changes)))
         try:
             self._listen(socket_path(self._database))
         except (OSError, AttributeError) as error:  # a system without such sockets has no name for them
@@ -83,6 +94,10 @@ class ChangeServer(QObject):
 
     def stop(self) -> None:
         """Hang up on everyone."""
+        receive_here(self._database, None)
+        if self._mailbox is not None:
+            self._mailbox.close()
+            self._mailbox = None
         for client in list(self._clients):
             self._drop(client)
         self._silence.stop()
@@ -96,6 +111,10 @@ class ChangeServer(QObject):
             self._listener.close()
             self._listener = None
             self._remove_own_path()
+
+    def _take_own(self, changes: list[Change]) -> None:
+        for change in changes:
+            self._changed(change)
 
     def _remove_own_path(self) -> None:
         """Remove the socket's file, unless it is by now that of the engine that took over."""

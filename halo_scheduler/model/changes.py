@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
@@ -70,6 +70,8 @@ class Change:
     kind: ChangeKind
     job_id: str | None = None
     run_id: str | None = None
+    origin: str = field(default="", compare=False)
+    """The process that made it; empty if an engine did, or if it is unknown."""
 
 
 def changes_of(job_ids: Collection[str]) -> list[Change]:

@@ -22,7 +22,7 @@ from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownErro
 from halo_scheduler.engine.loop import EngineLoop
 from halo_scheduler.errors import EngineHeldError, StaleEngineError
 from halo_scheduler.ipc import client as ipc
-from halo_scheduler.ipc.client import ChangeStream, poke, socket_path
+from halo_scheduler.ipc.client import ChangeStream, poke, receive_here, socket_path
 from halo_scheduler.ipc.server import ChangeServer
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
@@ -221,6 +221,8 @@ def test_without_a_place_for_the_socket_jobs_run_all_the_same(
     run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
     qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None)
     assert "No private socket" in caplog.text
+    assert poke(scheduler.path)
+    receive_here(scheduler.path, None)
     assert not poke(scheduler.path)
 
 
@@ -241,6 +243,7 @@ def test_a_stranger_is_turned_away(tmp_path: Path, qtbot: QtBot, monkeypatch: py
     heard: list[Change] = []
     server = ChangeServer(tmp_path / "halo.db", heard.append)
     assert server.start()
+    receive_here(tmp_path / "halo.db", None)
     poke(tmp_path / "halo.db")
     qtbot.wait(200)
     assert not heard
@@ -293,6 +296,7 @@ def test_without_descriptors_nobody_is_let_in_for_a_moment_and_then_they_are(
     heard: list[Change] = []
     server = ChangeServer(tmp_path / "halo.db", heard.append)
     assert server.start()
+    receive_here(tmp_path / "halo.db", None)
     tries: list[socket.socket] = []
 
     def find_no_descriptor(listener: socket.socket) -> tuple[socket.socket, object]:

@@ -8,12 +8,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from other_users import needs_other_users
 from process_probe import until
+from PySide6.QtCore import QThread
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every
@@ -264,6 +267,52 @@ def test_the_changes_of_a_poke_reach_the_server(server: ChangeServer, tmp_path: 
     assert poke(tmp_path / "halo.db")
     qtbot.waitUntil(lambda: len(heard) == 4, timeout=10_000)
     assert heard[-1] == _MUCH
+
+
+def test_an_engine_in_the_same_process_is_reached_without_its_socket(
+    server: ChangeServer, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[Change, QThread]] = []
+    server.changed.connect(lambda change: heard.append((change, QThread.currentThread())))
+    monkeypatch.setattr("halo_scheduler.ipc.client._connected", _refuse_connection)
+    path, told = tmp_path / "halo.db", [Change(ChangeKind.JOB, "1"), Change(ChangeKind.SETTINGS)]
+    saving = threading.Thread(target=poke, args=(path, told))
+    saving.start()
+    saving.join()
+    assert heard == []
+    qtbot.waitUntil(lambda: len(heard) == 2, timeout=10_000)
+    assert heard == [(change, server.thread()) for change in told]
+    server.stop()
+    assert not poke(path, told)
+
+
+def _refuse_connection(_path: Path) -> socket.socket:
+    raise ConnectionRefusedError
+
+
+def test_a_stream_may_leave_out_the_changes_of_its_own_process(
+    server: ChangeServer, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "halo.db"
+    relayed: list[Change] = []
+    server.changed.connect(server.tell)
+    server.changed.connect(relayed.append)
+    everything, others = (ChangeStream.connect(path, skips_own=skips_own) for skips_own in (False, True))
+    qtbot.waitUntil(lambda: sum(client.is_subscriber for client in server._clients) == 2, timeout=10_000)
+    own, theirs, last = (Change(ChangeKind.JOB, name) for name in ("own", "theirs", "last"))
+    assert poke(path, [own, theirs])
+    qtbot.waitUntil(lambda: len(relayed) == 2, timeout=10_000)
+    # Another process has changed one of the same jobs meanwhile.
+    server.tell(replace(theirs, origin="another process"))
+    server.tell(last)
+    heard: list[Change] = []
+    qtbot.waitUntil(lambda: last in _extend(heard, everything), timeout=10_000)
+    assert set(heard) == {own, theirs, last}
+    heard = []
+    qtbot.waitUntil(lambda: last in _extend(heard, others), timeout=10_000)
+    assert heard == [theirs, last]
+    everything.close()
+    others.close()
 
 
 def test_a_poke_without_details_is_understood(server: ChangeServer, tmp_path: Path, qtbot: QtBot) -> None:

@@ -183,6 +183,6 @@ class EngineLink(QObject):
 
 def _connect(scheduler: Scheduler) -> ChangeStream | None:
     try:
-        return ChangeStream.connect(scheduler.path)
+        return ChangeStream.connect(scheduler.path, skips_own=True)
     except OSError:
         return None

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import QObject, QTimer, Signal
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Scheduler
+from halo_scheduler import Every, Scheduler
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreReplacedError, StoreUnavailableError
 from halo_scheduler.ipc.client import poke, socket_path
@@ -21,7 +21,7 @@ from halo_scheduler.ipc.server import ChangeServer
 from halo_scheduler.model.changes import Change, ChangeKind
 from ui.backend.backend import Backend
 from ui.backend.engine_link import EngineLink, EnginePlace, EngineState
-from ui.backend.engine_thread import ShutdownMode, _Host
+from ui.backend.engine_thread import EngineThread, ShutdownMode, _Host
 
 _NOW = 1_800_000_000_000
 
@@ -258,3 +258,42 @@ def test_a_stranger_on_the_socket_is_not_taken_for_the_engine(
         assert stage.thread.starts == 0
         assert stage.link._look.remainingTime() > 100
         qtbot.waitUntil(lambda: stage.thread.starts == 1)
+
+
+def test_a_change_made_in_the_window_travels_once(
+    tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reaches the engine without the socket, and the window hears of it once; others' changes still arrive."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    path, clock = tmp_path / "run.db", ManualClock(_NOW)
+    backend, thread = Backend(path, clock), EngineThread(path, clock)
+    link = EngineLink(backend, thread)
+    link.start()
+    qtbot.waitUntil(lambda: link._stream is not None)
+    heard: list[Change] = []
+    backend.changed.connect(heard.append)
+    ticks: list[int] = []
+    backend.ask(lambda scheduler: scheduler.status().ticks, ticks.append)
+    qtbot.waitUntil(lambda: len(ticks) == 1)
+    connections: list[Path] = []
+    monkeypatch.setattr("halo_scheduler.ipc.client._connected", connections.append)
+    added: list[str] = []
+    backend.ask(lambda scheduler: scheduler.add_job("backup", Every("1h")), added.append)
+    qtbot.waitUntil(lambda: len(added) == 1)
+
+    def has_ticked() -> bool:
+        backend.ask(lambda scheduler: scheduler.status().ticks, ticks.append)
+        return ticks[-1] > ticks[0]
+
+    qtbot.waitUntil(has_ticked)
+    assert connections == []
+    # What comes after the change on the same way has arrived: nothing of it is still to come.
+    with socket.socket(socket.AF_UNIX) as other:
+        other.connect(str(socket_path(path)))
+        other.sendall(b'{"say":"changed","kind":"settings"}\n')
+        qtbot.waitUntil(lambda: Change(ChangeKind.SETTINGS) in heard)
+    assert heard.count(Change(ChangeKind.JOB, added[0])) == 1
+    with qtbot.waitSignal(link.stopped):
+        link.stop(ShutdownMode.LEAVE)
+    thread.end()
+    backend.close()
