@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 
 from PySide6.QtCore import QElapsedTimer, QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
@@ -14,7 +15,7 @@ from ui.editor.next_jobs.page import NextJobsPage
 from ui.editor.what.page import WhatPage
 from ui.editor.when.page import WhenPage
 from ui.forms.fields import Field, Page
-from ui.forms.problems import Problem
+from ui.forms.problems import Findings, Problem
 from ui.forms.snapshot import snapshot
 from ui.style.theme import Appearance
 
@@ -88,12 +89,13 @@ class Form(QStackedWidget):
         """Return the current values."""
         return read_pages(self._draft, self.pages, now_ms)
 
-    def has_changes(self) -> bool:
-        """Return whether the values differ from the initial ones."""
-        reading = self.read(self._opened_at)
-        if reading.spec is not None and self._start_spec is not None:
-            return reading.spec != self._start_spec
-        return self._contents() != self._start_contents
+    def has_changes(self, reading: Reading) -> bool:
+        """Return whether a reading differs from the initial values."""
+        # Only the schedule depends on the time: it is compared as of when the form was opened.
+        when = None if reading.spec is None else self.pages.when.read(Findings(), self._opened_at)
+        if reading.spec is None or when is None or self._start_spec is None:
+            return self._contents() != self._start_contents
+        return replace(reading.spec, schedule=when.schedule, anchor_at=when.anchor_at) != self._start_spec
 
     def _contents(self) -> dict[str, str]:
         return {name: text for page in self._pages.all() for name, text in snapshot(page).items()}

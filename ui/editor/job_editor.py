@@ -157,7 +157,7 @@ class JobEditor(QDialog):
         """Return whether closing would lose changes."""
         if self._draft.is_begun:
             return True
-        return self._form.has_changes()
+        return self._form.has_changes(self._form.read(self._backend.now_ms()))
 
     def show_saving(self) -> None:
         """Show that saving takes a while, and disable the form."""
@@ -239,7 +239,12 @@ class JobEditor(QDialog):
             self._check_timer.start()
 
     def _check(self) -> None:
-        """Read the form and update problems, summaries and previews."""
+        """Read the form, show its problems and preview what the job will do."""
+        self._read_form()
+        self._refresh_previews()
+
+    def _read_form(self) -> None:
+        """Read the form once, and show its problems."""
         self._form.complete()
         self._check_timer.stop()
         reading = self._reading = self._form.read(self._backend.now_ms())
@@ -248,7 +253,6 @@ class JobEditor(QDialog):
         self._form.pages.when.can_split(reading.name is not None and reading.action is not None)
         self._show_summaries(reading, problems)
         self._show_state()
-        self._refresh_previews()
 
     @property
     def _read(self) -> Reading:
@@ -277,7 +281,7 @@ class JobEditor(QDialog):
 
     def _show_state(self) -> None:
         problems, spec = self._problems(), self._read.spec
-        is_worth_saving = self._draft.is_new or self.has_unsaved_changes()
+        is_worth_saving = self._is_worth_saving()
         first = problems[0] if problems else None
         self._footer.show_problem(
             "" if first is None else self._sentence(first), is_missing=first is not None and first.is_missing
@@ -288,6 +292,9 @@ class JobEditor(QDialog):
             saving=spec is not None and not problems and is_worth_saving and not self._is_saving,
             testing=spec is not None and not self._is_testing and not self._is_saving,
         )
+
+    def _is_worth_saving(self) -> bool:
+        return self._draft.is_new or self._draft.is_begun or self._form.has_changes(self._read)
 
     def _sentence(self, problem: Problem) -> str:
         field = self._form.place_of(problem)
@@ -315,11 +322,13 @@ class JobEditor(QDialog):
     # --- Acting ---------------------------------------------------------------------------------------
 
     def _save(self) -> None:
-        self._check()
+        self._read_form()
         spec = self._read.spec
         if self._problems() or spec is None:
+            self._refresh_previews()
             self._go_to_problem()
-        elif not self._is_saving and (self._draft.is_new or self.has_unsaved_changes()):
+        elif not self._is_saving and self._is_worth_saving():
+            # No preview is queued ahead of what the user waits for.
             self.saved.emit(spec)
 
     def _test(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import shell
@@ -40,7 +41,10 @@ from halo_scheduler import (
 from halo_scheduler.model import BodyKind, Caps, CatchUp, JobSpec, Notify, Redirects
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.model.work_source import FolderSource, GithubSource
+from ui.backend.backend import Backend
 from ui.editor.draft import PageNumber
+from ui.editor.form import Form
+from ui.editor.reading import Reading
 
 
 @pytest.fixture
@@ -408,3 +412,26 @@ def test_every_control_has_a_name_to_be_read_out(bench: Bench, spec: JobSpec) ->
         and not isinstance(found.parentWidget(), QSpinBox | QTimeEdit)
     ]
     assert nameless == []
+
+
+def test_a_save_reads_the_form_once_and_waits_for_no_preview(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = bench.open(FULL)
+    desk.write("name", "another name")
+    done: list[str] = []
+    read, ask = Form.read, Backend.ask
+
+    def counted_read(form: Form, now_ms: int) -> Reading:
+        done.append("read")
+        return read(form, now_ms)
+
+    def counted_ask(*given: Any, **rest: Any) -> Any:
+        done.append("ask")
+        return ask(*given, **rest)
+
+    monkeypatch.setattr(Form, "read", counted_read)
+    monkeypatch.setattr(Backend, "ask", counted_ask)
+    desk.editor.saved.connect(lambda _spec: done.append("save"))
+    desk.press("saveButton")
+    assert done[: done.index("save") + 1] == ["read", "save"]
