@@ -30,7 +30,7 @@ from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.history.run_table import State
 from ui.history.window import HistoryWindow
-from ui.main_window.trash_dialog import TrashDialog
+from ui.main_window.trash import TrashDialog
 from ui.main_window.window import MainWindow
 from ui.style.theme import Appearance
 from ui.style.wording import one_line, plain_tooltip

@@ -12,7 +12,14 @@ from halo_scheduler import Every, Job, Outcome, Policy, Run, Source, Trigger
 from halo_scheduler.model import JobStatus, Notify, Question, QuestionState, SkipReason, StatusReason
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.rules.chains import BrokenLink
-from halo_scheduler.rules.notices import Notice, NoticeKind, chain_notices, gap_notice, notice_of, with_last_line
+from halo_scheduler.rules.notices import (
+    Notice,
+    NoticeKind,
+    chain_notices,
+    gap_notice,
+    notice_of,
+    with_last_line,
+)
 from halo_scheduler.rules.statistics import Gap, GapKind
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
