@@ -65,10 +65,11 @@ def change_of(message: object) -> Change:
     """Return the change a message tells of; from one that makes no sense, only that something changed."""
     if not isinstance(message, dict):
         return Change(ChangeKind.JOB)
-    kind, *ids, origin = (message.get(name) for name in ("kind", "job_id", "run_id", "origin"))
-    if not isinstance(kind, str) or kind not in list(ChangeKind) or not all(map(_is_id, [*ids, origin])):
+    kind, job_id, run_id, origin = (message.get(name) for name in ("kind", "job_id", "run_id", "origin"))
+    is_known = isinstance(kind, str) and kind in list(ChangeKind)
+    if not is_known or not all(map(_is_id, (job_id, run_id, origin))):
         return Change(ChangeKind.JOB)
-    return Change(ChangeKind(kind), *ids, origin=origin or "")
+    return Change(ChangeKind(kind), job_id, run_id, origin or "")
 
 
 def _is_id(found: object) -> bool:

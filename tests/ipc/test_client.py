@@ -273,7 +273,7 @@ def test_an_engine_in_the_same_process_is_reached_without_its_socket(
     server: ChangeServer, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[tuple[Change, QThread]] = []
-    server.changed.connect(lambda change: heard.append((change, QThread.currentThread())))
+    server._changed = lambda change: heard.append((change, QThread.currentThread()))
     monkeypatch.setattr("halo_scheduler.ipc.client._connected", _refuse_connection)
     path, told = tmp_path / "halo.db", [Change(ChangeKind.JOB, "1"), Change(ChangeKind.SETTINGS)]
     saving = threading.Thread(target=poke, args=(path, told))
@@ -295,8 +295,12 @@ def test_a_stream_may_leave_out_the_changes_of_its_own_process(
 ) -> None:
     path = tmp_path / "halo.db"
     relayed: list[Change] = []
-    server.changed.connect(server.tell)
-    server.changed.connect(relayed.append)
+
+    def relay(change: Change) -> None:
+        server.tell(change)
+        relayed.append(change)
+
+    server._changed = relay
     everything, others = (ChangeStream.connect(path, skips_own=skips_own) for skips_own in (False, True))
     qtbot.waitUntil(lambda: sum(client.is_subscriber for client in server._clients) == 2, timeout=10_000)
     own, theirs, last = (Change(ChangeKind.JOB, name) for name in ("own", "theirs", "last"))

@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
-from ui.main_window.trash import TrashDialog
 
 from halo_scheduler.model import Every, Follower, JobStatus, Manual, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind
@@ -36,6 +35,7 @@ from ui.main_window.notes import UndoBar
 from ui.main_window.table.job_rows import Column, JobFilter
 from ui.main_window.table.job_view import JobView
 from ui.main_window.toolbar import JobToolbar
+from ui.main_window.trash import TrashDialog
 from ui.main_window.window import MainWindow
 from ui.style.theme import Appearance
 from ui.widgets.link_line import LinkLine
