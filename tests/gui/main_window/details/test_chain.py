@@ -144,7 +144,7 @@ def test_several_runs_say_when_the_first_is_skipped(desk: PaneDesk) -> None:
     for _ in range(3):
         let_chain_wait(desk.scheduler, first, then, NETWORK, NOW + 60 * MINUTE)
     desk.show(then)
-    told = "3 runs after “first” wait, the first since 09:00. Skipped if it still waits at 10:00."
+    told = "3 runs wait to start after “first”, the first since 09:00. Skipped if it still waits at 10:00."
     assert desk.text("chainWaits0") == told
 
 
