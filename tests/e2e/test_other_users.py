@@ -31,11 +31,11 @@ from halo_scheduler.service.scheduler import Scheduler
 
 def listed():
     with Overview.open(1) as overview:
-        return [job.name for job in overview.list_jobs()]
+        return [job.name for job, _situation in overview.list_jobs()]
 
 def completed():
     with Overview.open_for_reading() as overview:
-        return [job.name for job in overview.list_jobs()]
+        return [job.name for job, _situation in overview.list_jobs()]
 
 def opened():
     with Scheduler.open() as scheduler:

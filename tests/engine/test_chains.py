@@ -404,7 +404,7 @@ def test_a_chain_run_waits_for_a_place_in_its_group(bench: Bench) -> None:
     bench.scheduler.trigger("other")
     (other,) = bench.tick()
     _cause(bench)
-    assert (_runs(bench), _reasons(bench)) == ([], ["limit reached"])
+    assert (_runs(bench), _reasons(bench)) == ([], ["limit reached (1 of 1)"])
     bench.end(other)
     assert len(_runs(bench)) == 1
 
