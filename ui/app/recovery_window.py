@@ -278,4 +278,6 @@ class RecoveryWindow(QWidget):
 def _as_sentence(text: str) -> str:
     """Return a text as a sentence; a command at its end stays as it has to be typed."""
     ends_in_command = ": " in text.rpartition("; ")[2]
-    return f"{text[:1].upper()}{text[1:]}{'' if ends_in_command or text.endswith('.') else '.'}"
+    # A file name stays as it is written.
+    begin = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
+    return f"{begin}{text[1:]}{'' if ends_in_command or text.endswith('.') else '.'}"

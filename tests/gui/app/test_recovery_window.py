@@ -65,6 +65,12 @@ def _button(window: RecoveryWindow, name: str) -> QPushButton:
     return found
 
 
+def test_a_file_name_keeps_its_case(appearance: Appearance, tmp_path: Path, qtbot: QtBot) -> None:
+    error = StoreDamagedError("halo.db is damaged")
+    window = _window(appearance, tmp_path / "halo.db", error, qtbot)
+    assert _text(window, "recoverySentence") == "halo.db is damaged."
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
