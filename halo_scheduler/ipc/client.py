@@ -66,9 +66,8 @@ def change_of(message: object) -> Change:
     if not isinstance(message, dict):
         return Change(ChangeKind.JOB)
     kind, job_id, run_id, origin = (message.get(name) for name in ("kind", "job_id", "run_id", "origin"))
-    if not isinstance(kind, str) or kind not in list(ChangeKind):
-        return Change(ChangeKind.JOB)
-    if not all(map(_is_id, (job_id, run_id, origin))):
+    has_ids = all(map(_is_id, (job_id, run_id, origin)))
+    if not isinstance(kind, str) or kind not in list(ChangeKind) or not has_ids:
         return Change(ChangeKind.JOB)
     return Change(ChangeKind(kind), job_id, run_id, origin or "")
 

@@ -180,7 +180,7 @@ class Quitting(QObject):
         elif self._windows.editing.unsaved_names():
             self._ask_about_edits(is_engine_here=is_engine_here)
         else:
-            self._look_for_runs(is_engine_here=is_engine_here)
+            self._check_runs(is_engine_here=is_engine_here)
 
     def _ask_about_edits(self, *, is_engine_here: bool) -> None:
         self._windows.show_main()
@@ -192,12 +192,12 @@ class Quitting(QObject):
         discard = box.addButton(self.tr("Discard and quit"), QMessageBox.ButtonRole.DestructiveRole)
         keep = box.addButton(self.tr("Keep editing"), QMessageBox.ButtonRole.RejectRole)
         box.setDefaultButton(keep)
-        discard.clicked.connect(lambda: self._look_for_runs(is_engine_here=is_engine_here))
+        discard.clicked.connect(lambda: self._check_runs(is_engine_here=is_engine_here))
         keep.clicked.connect(self._windows.editing.raise_unsaved)
         self._dialog = box
         box.open()
 
-    def _look_for_runs(self, *, is_engine_here: bool) -> None:
+    def _check_runs(self, *, is_engine_here: bool) -> None:
         if not is_engine_here:
             # The other engine continues to run the jobs.
             self.decided.emit(ShutdownMode.LEAVE)

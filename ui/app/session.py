@@ -73,18 +73,18 @@ class Session(QObject):
         self._seeing = QTimer(self)
         self._seeing.setSingleShot(True)
         self._seeing.setInterval(_SEEN_MS)
-        self._seeing.timeout.connect(self._see_failures)
+        self._seeing.timeout.connect(self._mark_failures_seen)
         self._after_stop: Callable[[], None] = self._finish
         self._is_ending = False
-        self._told_in_tray: Notice | None = None
+        self._last_tray_notice: Notice | None = None
         self._connect(main)
 
     def _connect(self, main: MainWindow) -> None:
         self._link.state_changed.connect(self._show_engine)
         self._link.taken_over.connect(self._say_taken_over)
         self._link.damaged.connect(self.damaged)
-        self._link.stopped.connect(self._have_stopped)
-        self._engine.alarmed.connect(self._alerts.tell_alarm)
+        self._link.stopped.connect(self._on_stopped)
+        self._engine.alarmed.connect(self._alerts.notify_alarm)
         self._alerts.alarm_told.connect(self._show_alarm)
         main.closing.connect(self._explain_closing)
         main.start_engine_requested.connect(self.begin_again)
@@ -93,27 +93,27 @@ class Session(QObject):
         self._windows.connect_tray(self._tray)
         self._quitting.decided.connect(self.quit)
         self._notifications.opened.connect(self._windows.show_notice)
-        self._tray.message_clicked.connect(self._open_told)
-        self._restorer.done.connect(self._have_restored)
-        self._restorer.failed.connect(self._have_not_restored)
+        self._tray.message_clicked.connect(self._open_last_notice)
+        self._restorer.done.connect(self._on_restored)
+        self._restorer.failed.connect(self._on_not_restored)
         self._backend.changed.connect(self._follow)
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            application.focusWindowChanged.connect(self._look_around)
+            application.focusWindowChanged.connect(self._on_focus_changed)
 
     def begin(self, settings: Settings) -> None:
         """Start the engine and show the tray; show the welcome dialog at the first start."""
         self._link.start()
         self._tray.show()
-        self._look_for_tray()
-        self._tray_watcher.look_later()
+        self._check_tray()
+        self._tray_watcher.check_later()
         if not settings.autostart_asked and self._windows.main.isVisible():
             self._windows.greet()
             return
         self._backend.ask(
             lambda _scheduler: _refresh(self._autostart), failed=lambda error: _LOG.warning("%s", error)
         )
-        self._windows.look_at_autostart()
+        self._windows.check_autostart()
         # Not earlier: loading ahead would delay the engine and the window.
         self._link.state_changed.connect(self._windows.read_ahead, Qt.ConnectionType.SingleShotConnection)
 
@@ -158,13 +158,13 @@ class Session(QObject):
 
     def _tell_closing(self, was_told: bool) -> None:  # noqa: FBT001 - an answer
         if not was_told:
-            self._told_in_tray = None
+            self._last_tray_notice = None
             self._tray.show_message(
                 self.tr("Halo is still running"),
                 self.tr("Jobs keep running. To exit, choose Quit in the tray menu."),
             )
 
-    def _look_for_tray(self) -> None:
+    def _check_tray(self) -> None:
         """Let closing hide the window only if there is a tray to show it again; otherwise minimise it and say so."""
         is_missing = not Tray.is_available()
         self._windows.main.set_minimises_on_close(is_missing)
@@ -175,27 +175,27 @@ class Session(QObject):
         )
 
     def _show_in_tray(self, notice: Notice) -> None:
-        self._told_in_tray = notice
+        self._last_tray_notice = notice
         self._tray.show_message(notice.title, notice.text)
 
-    def _open_told(self) -> None:
+    def _open_last_notice(self) -> None:
         """Open what the last tray message was about; Qt does not say which message was clicked."""
-        if self._told_in_tray is not None:
-            self._windows.show_notice(self._told_in_tray)
+        if self._last_tray_notice is not None:
+            self._windows.show_notice(self._last_tray_notice)
 
-    def _look_around(self) -> None:
+    def _on_focus_changed(self) -> None:
         """Mark failures as seen, and check whether the tray has come or gone."""
-        self._look_for_tray()
-        self._see_failures()
+        self._check_tray()
+        self._mark_failures_seen()
 
-    def _see_failures(self) -> None:
+    def _mark_failures_seen(self) -> None:
         """Mark failures as seen while the main window is active."""
         if self._windows.main.isActiveWindow():
-            self._backend.ask(_see, owner=self)
+            self._backend.ask(_mark_seen, owner=self)
 
     def _follow(self, change: Change) -> None:
         # No signal reports a lost tray, so it is checked when something else happens, without polling.
-        self._tray_watcher.look_later()
+        self._tray_watcher.check_later()
         if change.kind is ChangeKind.SETTINGS:
             self._backend.ask(
                 lambda scheduler: scheduler.settings.read(),
@@ -235,14 +235,14 @@ class Session(QObject):
         self._backend.close_database()
         self._restorer.restore(backup)
 
-    def _have_restored(self, sentence: str) -> None:
+    def _on_restored(self, sentence: str) -> None:
         self.restored.emit()
         self._link.start()
         self._windows.main.show_news(sentence)
         for kind in (ChangeKind.JOB, ChangeKind.SETTINGS):
             self._backend.tell(Change(kind))
 
-    def _have_not_restored(self, sentence: str) -> None:
+    def _on_not_restored(self, sentence: str) -> None:
         self._link.start()
         self._windows.show_restore_error(sentence)
         self.not_restored.emit(sentence)
@@ -271,7 +271,7 @@ class Session(QObject):
         else:
             self.quit(ShutdownMode.LEAVE)
 
-    def _have_stopped(self) -> None:
+    def _on_stopped(self) -> None:
         self._after_stop()
 
     def _finish(self) -> None:
@@ -288,7 +288,7 @@ def _refresh(autostart: Autostart) -> None:
         autostart.turn_on(command)
 
 
-def _see(scheduler: Scheduler) -> None:
+def _mark_seen(scheduler: Scheduler) -> None:
     if scheduler.runs.unseen_failures():
         scheduler.runs.mark_failures_seen()
 

@@ -149,7 +149,7 @@ class Windows(QObject):
         self._greeting.answered.connect(self._take_answer)
         self._greeting.open()
 
-    def look_at_autostart(self) -> None:
+    def check_autostart(self) -> None:
         """Show in the main window whether jobs run only while Halo is open."""
         self._backend.ask(
             lambda _scheduler: self._autostart.is_on(),
@@ -217,7 +217,7 @@ class Windows(QObject):
         if self._settings is None:
             self._settings = SettingsDialog(self._backend, self._appearance, self._autostart)
             self._settings.restore_requested.connect(self.restore_requested)
-            self._settings.finished.connect(self.look_at_autostart)
+            self._settings.finished.connect(self.check_autostart)
         use(self._settings)
         QTimer.singleShot(0, self._settings, partial(_to_front, self._settings))
 

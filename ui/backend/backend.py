@@ -231,7 +231,7 @@ class _Task:
             self._fail(error, deliver)
         except Exception as error:  # noqa: BLE001 - a fault in one question must not end the thread
             _LOG.exception("A call to the service failed.")
-            self._fail(SchedulerError(f"something went wrong inside Halo: {error}"), deliver)
+            self._fail(SchedulerError(f"internal error: {error}"), deliver)
 
     def _fail(self, error: SchedulerError, deliver: Callable[[tuple[Asked, Answer]], None]) -> None:
         failed = self._failed

@@ -16,8 +16,8 @@ from halo_scheduler.service.scheduler import Scheduler
 from .backend import Backend
 from .engine_thread import EngineThread, ShutdownMode
 
-_LOOK_MS = 30_000
-_SOON_MS = 1_000
+_POLL_MS = 30_000
+_RETRY_MS = 1_000
 # However many changes an engine reports, the GUI thread reads only this often.
 _PAUSE_MS = 50
 
@@ -57,17 +57,17 @@ class EngineLink(QObject):
         self._stream: ChangeStream | None = None
         self._notifier: QSocketNotifier | None = None
         self._is_leaving = False
-        self._look = QTimer(self)
-        self._look.setSingleShot(True)
-        self._look.timeout.connect(self._look_after_engine)
+        self._poll = QTimer(self)
+        self._poll.setSingleShot(True)
+        self._poll.timeout.connect(self._poll_engine)
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
-        self._pause.timeout.connect(self._listen_on)
-        thread.begun.connect(self._be_here)
-        thread.held.connect(self._be_elsewhere)
-        thread.failed.connect(self._be_nowhere)
-        thread.lost.connect(self._lose)
-        thread.stopped.connect(self._have_stopped)
+        self._pause.timeout.connect(self._resume_listening)
+        thread.begun.connect(self._on_begun)
+        thread.held.connect(self._on_held)
+        thread.failed.connect(self._on_failed)
+        thread.lost.connect(self._on_lost)
+        thread.stopped.connect(self._on_stopped)
 
     def start(self) -> None:
         """Try to start the engine."""
@@ -77,23 +77,23 @@ class EngineLink(QObject):
     def stop(self, shutdown_mode: ShutdownMode) -> None:
         """Stop the engine; `stopped` is emitted when done."""
         self._is_leaving = True
-        self._look.stop()
+        self._poll.stop()
         self._thread.stop(shutdown_mode)
 
-    def _be_here(self) -> None:
+    def _on_begun(self) -> None:
         was_elsewhere = self.state.place in (EnginePlace.ELSEWHERE, EnginePlace.NOWHERE)
-        self._look.stop()
+        self._poll.stop()
         self._set(EngineState(EnginePlace.HERE))
         self._listen()
         if was_elsewhere:
             self.taken_over.emit()
 
-    def _be_elsewhere(self, sentence: str) -> None:
+    def _on_held(self, sentence: str) -> None:
         self._set(EngineState(EnginePlace.ELSEWHERE, sentence))
         self._listen()
-        self._look.start(_LOOK_MS)
+        self._poll.start(_POLL_MS)
 
-    def _be_nowhere(self, error: SchedulerError) -> None:
+    def _on_failed(self, error: SchedulerError) -> None:
         can_start = not isinstance(error, (StoreDamagedError, StoreReplacedError))
         self._set(EngineState(EnginePlace.NOWHERE, str(error), can_start))
         if isinstance(error, StoreDamagedError):
@@ -101,17 +101,17 @@ class EngineLink(QObject):
             self.damaged.emit(error)
         elif isinstance(error, StoreReplacedError):
             # The window still shows the old file; only a restart shows and runs the new one.
-            self._look.stop()
-            self._hang_up()
+            self._poll.stop()
+            self._disconnect()
         else:
-            self._look.start(_LOOK_MS)
+            self._poll.start(_POLL_MS)
 
-    def _lose(self) -> None:
-        self._hang_up()
-        self._look.start(_SOON_MS)
+    def _on_lost(self) -> None:
+        self._disconnect()
+        self._poll.start(_RETRY_MS)
 
-    def _have_stopped(self) -> None:
-        self._hang_up()
+    def _on_stopped(self) -> None:
+        self._disconnect()
         self.stopped.emit()
 
     def _set(self, state: EngineState) -> None:
@@ -123,27 +123,27 @@ class EngineLink(QObject):
 
     def _listen(self) -> None:
         if self._stream is None:
-            self._backend.ask(_connect, self._have_stream, owner=self)
+            self._backend.ask(_connect, self._on_connected, owner=self)
 
-    def _have_stream(self, stream: ChangeStream | None) -> None:
+    def _on_connected(self, stream: ChangeStream | None) -> None:
         if stream is None or self._stream is not None or self._is_leaving:
             if stream is not None:
                 stream.close()
             elif not self._is_leaving:
                 # An engine without a socket is polled instead.
-                self._look.start(_LOOK_MS)
+                self._poll.start(_POLL_MS)
             return
         self._stream = stream
         self._notifier = QSocketNotifier(stream.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._hear)
+        self._notifier.activated.connect(self._read_changes)
         # Changes before the connection were not heard.
         self._backend.tell(Change(ChangeKind.JOB))
 
-    def _listen_on(self) -> None:
+    def _resume_listening(self) -> None:
         if self._notifier is not None:
             self._notifier.setEnabled(True)
 
-    def _hear(self) -> None:
+    def _read_changes(self) -> None:
         if self._notifier is not None:
             self._notifier.setEnabled(False)
             self._pause.start(_PAUSE_MS)
@@ -152,9 +152,9 @@ class EngineLink(QObject):
             self._backend.tell(change)
         if changes is None and not self._is_leaving:
             # Not at once, in case the engine closes every connection.
-            self._lose()
+            self._on_lost()
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._notifier is not None:
             self._notifier.setEnabled(False)
             self._notifier.deleteLater()
@@ -163,20 +163,20 @@ class EngineLink(QObject):
             self._stream.close()
             self._stream = None
 
-    def _look_after_engine(self) -> None:
+    def _poll_engine(self) -> None:
         """Ask which engine runs, which is cheap; start one if none does."""
         self._backend.ask(
-            Scheduler.status, self._see_status, lambda _error: self._look.start(_LOOK_MS), owner=self
+            Scheduler.status, self._on_status, lambda _error: self._poll.start(_POLL_MS), owner=self
         )
 
-    def _see_status(self, status: Status) -> None:
+    def _on_status(self, status: Status) -> None:
         if self._is_leaving:
             return
         if status.state == "running" and self.state.place is EnginePlace.HERE and self._stream is None:
             self._listen()
         elif status.state == "running" and self.state.place is EnginePlace.ELSEWHERE:
             self._listen()
-            self._look.start(_LOOK_MS)
+            self._poll.start(_POLL_MS)
         else:
             self._thread.start()
 

@@ -198,10 +198,10 @@ class RunPane(QFrame):
         if run is None or (change.run_id != run.id and change.job_id not in (None, run.job_id)):
             return
         if self.isVisible():
-            self._look_again(run)
+            self._reload(run)
             self._ask_for_question(run)
 
-    def _look_again(self, run: Run) -> None:
+    def _reload(self, run: Run) -> None:
         self._is_stale = self._asked is not None
         if self._asked is None:
             self._asked = self._backend.ask(
@@ -218,7 +218,7 @@ class RunPane(QFrame):
         if run is not None and run.id == self.run_id:
             self.show_run(run, job)
         if self._is_stale and self._run is not None:
-            self._look_again(self._run)
+            self._reload(self._run)
 
     def _tick_while_needed(self) -> None:
         is_running = self._run is not None and self._run.outcome is Outcome.RUNNING
@@ -360,7 +360,7 @@ class RunPane(QFrame):
         # Changes while the window was hidden were not followed.
         self._ask_for_question(self._run)
         if self._run.outcome is Outcome.RUNNING:
-            self._look_again(self._run)
+            self._reload(self._run)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
         super().hideEvent(event)

@@ -84,7 +84,7 @@ class JobLoader(QObject):
         else:
             self._gather.stop()
 
-    def look(self) -> None:
+    def load_visible(self) -> None:
         """Load the details of the rows that became visible."""
         if self._is_loaded and self._is_watching and self._missing_facts():
             self._ask()

@@ -186,7 +186,7 @@ class MainWindow(QMainWindow):
         self._view.selection_changed.connect(self._follow_selection)
         self._view.edit_wanted.connect(actions.edit.trigger)
         self._view.menu_wanted.connect(self._show_menu)
-        self._view.rested.connect(self._look_around)
+        self._view.rested.connect(self._load_visible)
         actions.add_to(self, self._view)
         self._pane.run_wanted.connect(self.run_shown_requested)
         self._pane.answer_wanted.connect(self.show_questions)
@@ -314,8 +314,8 @@ class MainWindow(QMainWindow):
         if not is_shown and not is_searched:
             self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _look_around(self) -> None:
-        self._loader.look()
+    def _load_visible(self) -> None:
+        self._loader.load_visible()
         self._countdown.arm()
 
     def _count_seconds(self) -> None:

@@ -47,14 +47,14 @@ class Alerts(QObject):
         self._gap_timer = QTimer(self)
         self._gap_timer.setSingleShot(True)
         self._gap_timer.setInterval(_GAP_SETTLES_MS)
-        self._gap_timer.timeout.connect(self._look_for_gaps)
+        self._gap_timer.timeout.connect(self._query_gaps)
         backend.changed.connect(self._take)
 
     def expect_gap(self) -> None:
         """Notify about the downtime that a started engine found, once its runs have settled."""
         self._gap_timer.start()
 
-    def tell_alarm(self, alarm: Alarm) -> None:
+    def notify_alarm(self, alarm: Alarm) -> None:
         """Notify about an alarm once, although both the engine's thread and the journal report it."""
         if alarm not in self._alarms_told:
             self._alarms_told.append(alarm)
@@ -62,47 +62,47 @@ class Alerts(QObject):
             self._notifications.show(notice)
             self.alarm_told.emit(notice)
 
-    def _tell_alarms(self, alarms: list[Alarm]) -> None:
+    def _notify_alarms(self, alarms: list[Alarm]) -> None:
         for alarm in alarms:
-            self.tell_alarm(alarm)
+            self.notify_alarm(alarm)
 
     def _take(self, change: Change) -> None:
         if change.kind is ChangeKind.ENGINE:
             since = self._began_at
-            self._backend.ask(lambda scheduler: scheduler.runs.alarms(since), self._tell_alarms, owner=self)
+            self._backend.ask(lambda scheduler: scheduler.runs.alarms(since), self._notify_alarms, owner=self)
         run_id = change.run_id
         if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
             return
         # A run is announced again when a next job of it turns out to be gone.
         if run_id not in self._seen:
             self._seen.append(run_id)
-            self._backend.ask(lambda scheduler: _judge(scheduler, run_id), self._tell, owner=self)
-        self._backend.ask(lambda scheduler: _judge_chain(scheduler, run_id), self._tell_chain, owner=self)
+            self._backend.ask(lambda scheduler: _notice_for(scheduler, run_id), self._notify, owner=self)
+        self._backend.ask(lambda scheduler: _chain_notices(scheduler, run_id), self._notify_chain, owner=self)
 
-    def _tell(self, judged: tuple[Notice | None, bool]) -> None:
+    def _notify(self, judged: tuple[Notice | None, bool]) -> None:
         notice, is_after_gap = judged
         if notice is not None:
             self._notifications.show(notice)
         if is_after_gap:
             self._gap_timer.start()
 
-    def _tell_chain(self, notices: list[Notice]) -> None:
+    def _notify_chain(self, notices: list[Notice]) -> None:
         for notice in notices:
             if notice not in self._chains_told:
                 self._chains_told.append(notice)
                 self._notifications.show(notice)
 
-    def _look_for_gaps(self) -> None:
+    def _query_gaps(self) -> None:
         since = self._gaps_told_until
-        self._backend.ask(lambda scheduler: scheduler.runs.gaps(since), self._tell_gaps, owner=self)
+        self._backend.ask(lambda scheduler: scheduler.runs.gaps(since), self._notify_gaps, owner=self)
 
-    def _tell_gaps(self, gaps: list[Gap]) -> None:
+    def _notify_gaps(self, gaps: list[Gap]) -> None:
         for gap in reversed([gap for gap in gaps if gap.ended_at >= self._gaps_told_until]):
             self._gaps_told_until = gap.ended_at + 1
             self._notifications.show(gap_notice(gap))
 
 
-def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
+def _notice_for(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
     """Return the notification for a run, and whether the run follows a downtime."""
     run = scheduler.get_run(run_id)
     job = None if run is None else scheduler.get_job(run.job_id)
@@ -118,7 +118,7 @@ def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
     return notice, is_after_gap
 
 
-def _judge_chain(scheduler: Scheduler, run_id: str) -> list[Notice]:
+def _chain_notices(scheduler: Scheduler, run_id: str) -> list[Notice]:
     """Return the notifications for next jobs that are gone."""
     broken = scheduler.runs.broken_links(run_id)
     run = scheduler.get_run(run_id) if broken else None

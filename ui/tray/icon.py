@@ -40,7 +40,7 @@ class TrayWatcher(QObject):
         self._patience.setInterval(_PATIENCE_MS)
         self._patience.timeout.connect(self._appearance)
 
-    def look_later(self) -> None:
+    def check_later(self) -> None:
         """Check soon whether a hidden window can still be opened; several calls make one check."""
         if not self._window.isVisible() and not self._patience.isActive():
             self._patience.start()

@@ -245,7 +245,7 @@ def test_the_greetings_answer_is_kept(stage: Stage, qtbot: QtBot, is_wanted: boo
 
 def test_whoever_declined_can_still_start_at_login(stage: Stage, qtbot: QtBot) -> None:
     stage.main.show()
-    stage.windows.look_at_autostart()
+    stage.windows.check_autostart()
     qtbot.waitUntil(lambda: _is_noted(stage, "autostartNote"))
     stage.main.autostart_requested.emit()
     qtbot.waitUntil(lambda: not _is_noted(stage, "autostartNote"))

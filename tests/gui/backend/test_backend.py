@@ -87,7 +87,7 @@ def test_a_fault_in_the_work_does_not_end_the_thread(
     backend.ask(lambda _: 1 // 0, failed=answers.append)
     backend.ask(lambda _: "well", answers.append)
     qtbot.waitUntil(lambda: len(answers) == 2)
-    assert "inside Halo" in str(answers[0])
+    assert "internal error" in str(answers[0])
     assert answers[1] == "well"
     assert "ZeroDivisionError" in caplog.text
 

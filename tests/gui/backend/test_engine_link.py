@@ -65,7 +65,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot) -> Iter
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     made = Stage(tmp_path / "halo.db")
     yield made
-    made.link._hang_up()
+    made.link._disconnect()
     made.server.stop()
     made.scheduler.close()
 
@@ -100,7 +100,7 @@ def test_another_engine_is_named(stage: Stage) -> None:
 def test_the_death_of_another_engine_is_noticed_soon(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.backend.engine_link._SOON_MS", 10)
+    monkeypatch.setattr("ui.backend.engine_link._RETRY_MS", 10)
     stage.server.start()
     stage.thread.held.emit("the jobs are run by halo (process 7)")
     qtbot.waitUntil(lambda: _is_heard(stage))
@@ -146,7 +146,7 @@ def test_a_flood_does_not_hold_the_window_up(stage: Stage, qtbot: QtBot) -> None
         looks = (monotonic() - begun) / 0.05 + 1
         assert len(heard) - looked <= looks * len(ChangeKind)
         assert len(stream._buffer) <= 4_096
-        stage.link._hang_up()
+        stage.link._disconnect()
         flooding.kill()
 
 
@@ -170,7 +170,7 @@ def test_the_first_start_is_no_take_over(stage: Stage, qtbot: QtBot) -> None:
 def test_an_engine_that_says_nothing_is_looked_after(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.backend.engine_link._LOOK_MS", 10)
+    monkeypatch.setattr("ui.backend.engine_link._POLL_MS", 10)
     # There is no socket to listen to, and nobody holds the engine's row.
     stage.thread.held.emit("the jobs are run by halo (process 7)")
     qtbot.waitUntil(lambda: stage.thread.starts >= 1)
@@ -179,7 +179,7 @@ def test_an_engine_that_says_nothing_is_looked_after(
 def test_a_database_that_cannot_be_run_is_tried_again(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.backend.engine_link._LOOK_MS", 10)
+    monkeypatch.setattr("ui.backend.engine_link._POLL_MS", 10)
     stage.thread.failed.emit(StoreUnavailableError("the disk is full"))
     assert stage.link.state == EngineState(EnginePlace.NOWHERE, "the disk is full", can_start=True)
     qtbot.waitUntil(lambda: stage.thread.starts >= 1)
@@ -188,7 +188,7 @@ def test_a_database_that_cannot_be_run_is_tried_again(
 def test_a_damaged_database_is_not_tried_again_but_told(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.backend.engine_link._LOOK_MS", 10)
+    monkeypatch.setattr("ui.backend.engine_link._POLL_MS", 10)
     with qtbot.waitSignal(stage.link.damaged):
         stage.thread.failed.emit(StoreDamagedError("it is damaged"))
     qtbot.wait(50)
@@ -198,7 +198,7 @@ def test_a_damaged_database_is_not_tried_again_but_told(
 def test_a_replaced_database_is_told_and_not_run_behind_the_windows_back(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.backend.engine_link._SOON_MS", 10)
+    monkeypatch.setattr("ui.backend.engine_link._RETRY_MS", 10)
     stage.server.start()
     stage.thread.begun.emit()
     qtbot.waitUntil(lambda: _is_heard(stage))
@@ -243,7 +243,7 @@ def test_a_stranger_on_the_socket_is_not_taken_for_the_engine(
     stage: Stage, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A socket that hangs up at once must not make the window spin."""
-    monkeypatch.setattr("ui.backend.engine_link._SOON_MS", 200)
+    monkeypatch.setattr("ui.backend.engine_link._RETRY_MS", 200)
     stage.server.start()
     path = next(tmp_path.glob("halo-*"))
     stage.server.stop()
@@ -256,7 +256,7 @@ def test_a_stranger_on_the_socket_is_not_taken_for_the_engine(
         peer.close()
         qtbot.waitUntil(lambda: stage.link._stream is None)
         assert stage.thread.starts == 0
-        assert stage.link._look.remainingTime() > 100
+        assert stage.link._poll.remainingTime() > 100
         qtbot.waitUntil(lambda: stage.thread.starts == 1)
 
 

@@ -167,7 +167,7 @@ def test_trends_are_read_for_rows_in_sight_only(
     assert facts.last is not None
     assert model.facts(unseen) is None
     in_sight.append(unseen)
-    loader.look()
+    loader.load_visible()
     qtbot.waitUntil(lambda: model.facts(unseen) is not None)
 
 
@@ -177,7 +177,7 @@ def test_looking_at_the_same_rows_asks_nothing(
     in_sight.append(bench.scheduler.add_job("a", Manual()))
     _load(qtbot, loader)
     counting.asked.clear()
-    loader.look()
+    loader.load_visible()
     assert not counting.asked
 
 

@@ -211,7 +211,7 @@ def test_an_alarm_is_told_once_though_its_thread_and_the_journal_both_tell(
     stage.alerts.alarm_told.connect(told.append)
     alarm = Alarm(AlarmKind.SILENT, _NOW + 1)
     record_alarm(stage.path, alarm)
-    stage.alerts.tell_alarm(alarm)
+    stage.alerts.notify_alarm(alarm)
     record_alarm(stage.path, Alarm(AlarmKind.STARVED, _NOW + 2))
     for _ in range(2):
         stage.backend.tell(Change(ChangeKind.ENGINE))

@@ -17,7 +17,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_tray_a_hidden_window_comes_back_minimised(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
-    TrayWatcher(window, lambda: False, window).look_later()
+    TrayWatcher(window, lambda: False, window).check_later()
     qtbot.waitUntil(window.isVisible)
     assert window.isMinimized()
 
@@ -31,7 +31,7 @@ def test_with_a_tray_it_stays_hidden(qtbot: QtBot) -> None:
         looks.append(True)
         return True
 
-    TrayWatcher(window, has_tray, window).look_later()
+    TrayWatcher(window, has_tray, window).check_later()
     qtbot.waitUntil(lambda: bool(looks))
     assert not window.isVisible()
 
@@ -41,5 +41,5 @@ def test_a_window_that_is_shown_needs_no_look(qtbot: QtBot) -> None:
     qtbot.addWidget(window)
     window.show()
     tray_watcher = TrayWatcher(window, lambda: False, window)
-    tray_watcher.look_later()
+    tray_watcher.check_later()
     assert not tray_watcher._patience.isActive()
