@@ -126,7 +126,7 @@ def test_what_went_wrong_is_told(
     monkeypatch.setattr(past.scheduler._store.outputs, "read", lambda _run_id: 1 // 0)
     reader.feed.follow(run.id)
     qtbot.waitUntil(lambda: len(reader.failures) == 1)
-    assert "inside Halo" in reader.failures[0]
+    assert "internal error" in reader.failures[0]
 
 
 def test_a_database_that_was_opened_anew_goes_on_where_it_was(tmp_path: Path, qtbot: QtBot) -> None:
