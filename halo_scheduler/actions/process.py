@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import sleep
-
-import psutil
 
 from halo_scheduler.actions.ending import SIGNAL_BASE, outcome_of, with_said, without_secrets
 from halo_scheduler.actions.growth import Growth
@@ -27,7 +25,7 @@ from halo_scheduler.actions.run_tree import RunTree
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
 from halo_scheduler.actions.start_errors import NO_FORK, ShortageError, why_not_started
 from halo_scheduler.grammar.redaction import Redactor
-from halo_scheduler.host.process import process_start
+from halo_scheduler.host.process import process_start, reap, wait_until_gone
 from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason, WaitingFor
 
@@ -92,7 +90,7 @@ class ProcessWork:
         self.next_look_at = self._services.engine.now_ms()
         self._growth.begin(self.next_look_at, known_bytes=self._spool.size())
         if is_alive:
-            self._watch(session, lambda: _wait_for(session))
+            self._services.watch.add(session, lambda: wait_until_gone(session), self._see_main_gone)
         else:
             self._is_main_gone = True
 
@@ -164,13 +162,14 @@ class ProcessWork:
         if not self._is_starting:
             return None
         try:
-            process = spawn(launch, self._spool, ticket)
+            with REAPER.spawning():
+                process = spawn(launch, self._spool, ticket)
+                REAPER.leave_to_owner(process, self._run.id)
         except ShortageError:
             with self._start_lock:
                 # Nobody may wait for a process, or start one, after the engine has left.
                 self._is_starting, self._is_called_off = False, self._is_left
             raise
-        REAPER.leave_to_owner(process, self._run.id)
         return process
 
     def _wait_until_in_charge(self) -> None:
@@ -186,12 +185,9 @@ class ProcessWork:
         self._redactor = redactor
         self._listen()
         self.next_look_at = self._growth.begin(self._services.engine.now_ms())
-        self._watch(process.pid, process.wait)
+        self._services.watch.add(process.pid, process.wait, self._see_main_gone)
         if self._why is not None:
             self._begin_stop(self._services.engine.now_ms())
-
-    def _watch(self, pid: int, wait: Callable[[], object]) -> None:
-        self._services.watch.add(pid, wait, self._see_main_gone)
 
     def leave(self) -> None:
         """Let it live on without us; a thread buries it should it end first.
@@ -206,7 +202,7 @@ class ProcessWork:
             self.has_begun.wait(_LONGEST_SPAWN_S)
         process = self._process
         if process is not None:
-            self._services.engine.submit(lambda: _bury(process))
+            self._services.engine.submit(lambda: reap(process))
 
     # --- Looking after it ----------------------------------------------------------------------------
 
@@ -401,13 +397,3 @@ class ProcessWork:
         with suppress(OSError):
             return self._spool.new_progress(redactor)
         return None
-
-
-def _bury(process: subprocess.Popen[bytes]) -> None:
-    process.wait()
-
-
-def _wait_for(pid: int) -> None:
-    """Wait until a process that is not our child is gone."""
-    with suppress(psutil.Error):
-        psutil.Process(pid).wait()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -45,3 +47,16 @@ def own_identity() -> tuple[int, str]:
     """Return the number and the start of this process."""
     pid = os.getpid()
     return pid, process_start(pid) or ""
+
+
+def wait_until_gone(pid: int) -> None:
+    """Wait until a process that is not our child is gone."""
+    import psutil  # noqa: PLC0415 - few wait for others' children
+
+    with suppress(psutil.Error):
+        psutil.Process(pid).wait()
+
+
+def reap(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a child of ours ends, so that it does not stay a zombie."""
+    process.wait()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from halo_scheduler.host.inherited_mark import is_mark, mark_of, read_mark
 from halo_scheduler.host.proc_files import ZOMBIE, ProcessStat, children_of, stat_of
@@ -30,6 +30,7 @@ class Reaper:
         self._users = 0
         self._awaited: dict[int, tuple[subprocess.Popen[bytes], str]] = {}
         self._unclear: dict[tuple[int, int], int] = {}
+        self._spawning = 0
 
     def start(self) -> bool:
         """Take over orphans from now on; tell whether the system can do that."""
@@ -46,6 +47,21 @@ class Reaper:
             if not self._users:
                 _set_subreaper(on=False)
                 self._unclear.clear()
+
+    @contextmanager
+    def spawning(self) -> Iterator[None]:
+        """Leave alone, until the block ends, whatever may be the child that is started in it.
+
+        It may have ended before `leave_to_owner` hears of it. Reaped here, it would count as a success: Popen takes 0
+        for the exit code of a child that somebody else has reaped.
+        """
+        with self._lock:
+            self._spawning += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._spawning -= 1
 
     def leave_to_owner(self, process: subprocess.Popen[bytes], run_id: str) -> None:
         """Never reap the first process of a run: whoever started it waits for its exit code."""
@@ -82,14 +98,15 @@ class Reaper:
             return [pid for pid in found if read_mark(pid) not in under_way]
 
     def _others(self) -> Iterator[tuple[int, ProcessStat]]:
-        """Yield the children that are neither awaited nor of our session, which no process of a run can join."""
+        """Yield the children that nobody awaits and that are not of our session, which no process of a run can join."""
         if sys.platform == "win32":
             return
         self._forget_ended()
         session = os.getsid(0)
         for pid in children_of(os.getpid()):
             stat = None if pid in self._awaited else stat_of(pid)
-            if stat is not None and stat.session != session:
+            may_be_spawned = self._spawning and stat is not None and stat.session == pid
+            if stat is not None and stat.session != session and not may_be_spawned:
                 yield pid, stat
 
     def _forget_ended(self) -> None:

@@ -123,7 +123,7 @@ def test_only_so_many_are_reaped_at_once(
     reaper: Reaper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(module, "_MOST_AT_ONCE", 2)
-    line = "for i in 1 2 3; do setsid sh -c '(echo >$0; exec sleep 0.05) & sleep 0.01' $i & done; wait"
+    line = "for i in 1 2 3; do setsid sh -c '(echo >$0; exec sleep 0.5) & sleep 0.01' $i & done; wait"
     subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, start_new_session=True, check=True)
     own = psutil.Process()
     until(lambda: [child.status() for child in own.children()].count(psutil.STATUS_ZOMBIE) >= 3)
@@ -139,6 +139,22 @@ def test_an_exit_code_that_is_awaited_is_never_taken(reaper: Reaper, *, new_sess
         set_mark(process.pid, mark_of("run"))
     until(lambda: not is_living(process.pid))
     assert not any(_reaps(reaper, process.pid, now_ms) for now_ms in (_NOW, _NOW + _DAY_MS))
+    assert process.wait() == 7
+
+
+def test_a_child_that_ends_while_it_is_started_keeps_its_exit_code(reaper: Reaper) -> None:
+    with reaper.spawning():
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", "read line; exit 7"], stdin=subprocess.PIPE, start_new_session=True
+        )
+        set_mark(process.pid, mark_of("run"))
+        assert process.stdin is not None
+        process.stdin.close()
+        until(lambda: not is_living(process.pid))
+        assert not _reaps(reaper, process.pid)
+        assert reaper.strays(0) == []
+        reaper.leave_to_owner(process, "run")
+    assert not _reaps(reaper, process.pid, _NOW + _DAY_MS)
     assert process.wait() == 7
 
 
