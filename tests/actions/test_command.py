@@ -713,7 +713,6 @@ def test_leaving_waits_for_a_start_that_is_under_way(shop: Workshop, monkeypatch
 
 def test_many_short_runs_leave_nothing_behind(shop: Workshop) -> None:
     shop.run(Command(argv=("true",)))
-    before = descriptor_count()
     actions = [
         Command(argv=("true",)),
         Command(argv=("false",)),
@@ -723,16 +722,18 @@ def test_many_short_runs_leave_nothing_behind(shop: Workshop) -> None:
     job_ids = shop.scheduler.add_jobs(
         {"name": f"short {index}", "schedule": Manual(), "action": actions[index % 4]} for index in range(50)
     )
+    counts = []
     for _ in range(6):
         run_ids = [shop.scheduler.trigger(job_id) for job_id in job_ids]
         shop.until(lambda run_ids=run_ids: all(map(shop.is_over, run_ids)))  # type: ignore[misc] # bound now
+        counts.append(descriptor_count())
     runs = shop.scheduler.get_run_log(limit=1_000)
     assert len(runs) == 301
     assert {run.outcome for run in runs} == {Outcome.SUCCESS, Outcome.FAILURE}
     shop.until(lambda: shop.spooled() == [])
     assert own_zombies() == []
-    # What is open for a moment, like the files of the database, may come and go.
-    shop.until(lambda: descriptor_count() <= before)
+    # What is open for a moment may come and go, and SQLite keeps the descriptor of a closed connection for the next.
+    shop.until(lambda: descriptor_count() <= max(counts[:2]) + 1)
 
 
 # --- Retries and neighbours -----------------------------------------------------------------------
