@@ -20,7 +20,7 @@ _WRONG_USE = 2
 _NO_SUCH_JOB = 3
 _INTERRUPTED = 130
 _TRACEBACK = "HALO_TRACEBACK"
-_COMPLETION = "_HALO_COMPLETION"
+_COMPLETE_VAR = "_HALO_COMPLETE"
 
 
 @click.group(
@@ -64,8 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a sign shows a plain one, or a question mark, instead.
             stream.reconfigure(errors=PLAIN_SIGNS)
-    if _COMPLETION in os.environ:
-        _complete()
+    if _COMPLETE_VAR in os.environ:
+        _complete(os.environ[_COMPLETE_VAR])
     try:
         exit_code = halo.main(args=arguments, prog_name="halo", standalone_mode=False)
     except click.Abort:
@@ -88,12 +88,13 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - to the end
 
 
-def _complete() -> None:
-    """Answer a shell, and say nothing if that fails: the person is typing."""
+def _complete(request: str) -> None:
+    """Print completions for a shell; errors stay silent, because the user is typing."""
     with suppress(Exception):
-        from halo_scheduler.cli.terminal.completion_request import answer  # noqa: PLC0415 - for those who complete
+        from halo_scheduler.cli.terminal.shell_completion import COMPLETIONS  # noqa: PLC0415 - only for completion
 
-        answer(halo)
+        shell = COMPLETIONS[request.removesuffix("_complete")]
+        click.echo(shell(halo, {}, "halo", _COMPLETE_VAR).complete())
     sys.exit(0)
 
 

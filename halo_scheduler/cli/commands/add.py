@@ -9,7 +9,7 @@ import click
 
 from halo_scheduler.cli.options.jobs import fields_of_new, job_options
 from halo_scheduler.cli.options.sections import SectionCommand
-from halo_scheduler.cli.terminal.completing import complete_files
+from halo_scheduler.cli.terminal.completions import complete_files
 from halo_scheduler.cli.terminal.job_notes import tell_notes
 from halo_scheduler.cli.terminal.terminal import tell_nobody_runs
 from halo_scheduler.clock import SystemClock

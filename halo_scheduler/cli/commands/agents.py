@@ -8,7 +8,7 @@ import shlex
 import click
 
 from halo_scheduler.cli.command_table import Subcommands
-from halo_scheduler.cli.terminal.completing import complete_agents
+from halo_scheduler.cli.terminal.completions import complete_agents
 from halo_scheduler.cli.terminal.confirm import ask_first
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import WAITS, print_table

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.terminal import moment, print_json_list, print_table
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.text import plain_line

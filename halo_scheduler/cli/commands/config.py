@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from halo_scheduler.cli.command_table import Subcommands
-from halo_scheduler.cli.terminal.completing import complete_settings
+from halo_scheduler.cli.terminal.completions import complete_settings
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.model.settings import Settings

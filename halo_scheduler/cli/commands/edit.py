@@ -14,7 +14,7 @@ from halo_scheduler.cli.options.conditions import condition_option
 from halo_scheduler.cli.options.jobs import changed_fields, job_options, said_option
 from halo_scheduler.cli.options.option_values import is_given
 from halo_scheduler.cli.options.sections import SectionCommand, with_options
-from halo_scheduler.cli.terminal.completing import complete_files, complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_files, complete_jobs
 from halo_scheduler.cli.terminal.job_details import details, standing_of
 from halo_scheduler.cli.terminal.job_notes import tell_notes
 from halo_scheduler.clock import SystemClock

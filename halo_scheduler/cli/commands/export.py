@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.grammar.checks import LONGEST_TEXT
 from halo_scheduler.grammar.text import plain_line

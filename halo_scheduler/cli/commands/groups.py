@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from halo_scheduler.cli.options.option_values import NONE, count_up_to
-from halo_scheduler.cli.terminal.completing import complete_groups
+from halo_scheduler.cli.terminal.completions import complete_groups
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import WAITS, print_table
 from halo_scheduler.errors import SchedulerError

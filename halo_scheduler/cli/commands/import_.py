@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from halo_scheduler.cli.terminal.completing import complete_files
+from halo_scheduler.cli.terminal.completions import complete_files
 from halo_scheduler.cli.terminal.progress_bar import shown_work
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed

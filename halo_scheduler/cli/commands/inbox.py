@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from halo_scheduler.cli.terminal.completing import complete_questions
+from halo_scheduler.cli.terminal.completions import complete_questions
 from halo_scheduler.cli.terminal.following import begins, exit_code_of, follow_run, interruptible, tell_end
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import ASKS, moment, short_id, typed

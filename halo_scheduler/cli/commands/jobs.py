@@ -6,7 +6,7 @@ import json
 
 import click
 
-from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.confirm import ask_first
 from halo_scheduler.cli.terminal.job_details import (
     Standing,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from halo_scheduler.cli.options.option_values import count_up_to
-from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import (
     WAITS,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.job_details import print_details, standing_of
 from halo_scheduler.cli.terminal.terminal import WAITS, moment
 from halo_scheduler.clock import SystemClock

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from halo_scheduler.cli.command_table import Subcommands
-from halo_scheduler.cli.terminal.completing import complete_groups, complete_quiet_times, complete_zones
+from halo_scheduler.cli.terminal.completions import complete_groups, complete_quiet_times, complete_zones
 from halo_scheduler.cli.terminal.confirm import ask_first
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import WAITS, print_table

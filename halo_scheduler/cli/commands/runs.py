@@ -10,7 +10,7 @@ import click
 
 from halo_scheduler.cli.options.option_values import count_up_to
 from halo_scheduler.cli.options.sections import choice_of
-from halo_scheduler.cli.terminal.completing import complete_any_jobs, complete_jobs, complete_runs
+from halo_scheduler.cli.terminal.completions import complete_any_jobs, complete_jobs, complete_runs
 from halo_scheduler.cli.terminal.following import (
     begins,
     exit_code_of,

@@ -20,7 +20,7 @@ from halo_scheduler.cli.options.option_values import (
     whole_or_none,
 )
 from halo_scheduler.cli.options.sections import SectionOption, choice_of
-from halo_scheduler.cli.terminal.completing import complete_agents, complete_folders, complete_secrets
+from halo_scheduler.cli.terminal.completions import complete_agents, complete_folders, complete_secrets
 from halo_scheduler.cli.terminal.typed_text import text_of_file, text_of_stdin
 from halo_scheduler.model import Action, BodyKind, Command, HttpRequest, ProcessAction, Prompt, Redirects
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource

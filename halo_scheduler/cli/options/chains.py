@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from halo_scheduler.cli.options.sections import SectionOption
-from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.model import Follower, FollowOn, Job
 
 chain_option = partial(click.option, cls=SectionOption, section="What runs after it")

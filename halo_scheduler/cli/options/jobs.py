@@ -15,7 +15,7 @@ from halo_scheduler.cli.options.option_values import as_it_is, chosen
 from halo_scheduler.cli.options.policies import POLICY_OPTIONS, changed_policy, usual_policy
 from halo_scheduler.cli.options.schedules import SCHEDULE_OPTIONS, take_schedule_options
 from halo_scheduler.cli.options.sections import AnyCommand, SectionOption, with_options
-from halo_scheduler.cli.terminal.completing import complete_groups
+from halo_scheduler.cli.terminal.completions import complete_groups
 from halo_scheduler.model import Job, JobSpec
 
 said_option = partial(click.option, cls=SectionOption, section="What is said of it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing_shell import TypingShell
 
 from halo_scheduler import Every, Manual
 from halo_scheduler.cli import halo, main
-from halo_scheduler.cli.terminal.completion_request import Typed, split_line
+from halo_scheduler.cli.terminal.shell_completion import Typed, split_line
 from halo_scheduler.service.scheduler import Scheduler
 
 _ODD = """odd "na:me's"""
@@ -31,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def jobs() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("my report", Every("1h"), group="night", description="what\nhappened")
-        for name in ("größe $x", _ODD, "db:dump", "db:restore"):
+        for name in ("größe $x", _ODD, "db:dump", "db:restore", "a,b", "star * $(date)"):
             scheduler.add_job(name, Manual())
         scheduler.remove_job(scheduler.add_job("gone away", Manual()))
 
@@ -40,16 +41,18 @@ def _offered(
     line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asking: str = "fish"
 ) -> list[tuple[str, str, str]]:
     """Return the kinds, words and helps that a shell is offered for the end of a line."""
-    words, typed = split_line(line)
-    monkeypatch.setenv("_HALO_COMPLETION", asking)
-    monkeypatch.setenv("_HALO_WORDS", "\n".join(words))
-    monkeypatch.setenv("_HALO_LINE", line if asking == "bash" else typed.value)
+    _, typed = split_line(line)
+    monkeypatch.setenv("_HALO_COMPLETE", f"{asking}_complete")
+    monkeypatch.setenv("COMP_LINE", line)
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", shlex.quote(typed.value) if typed.value else "")
     with pytest.raises(SystemExit) as leaving:
         main([])
     assert leaving.value.code == 0
     found = capsys.readouterr()
     assert found.err == ""
-    return [(kind, word, about) for kind, word, about in (row.split("\t") for row in found.out.splitlines())]
+    rows = (row.partition(",") for row in found.out.splitlines() if row)
+    return [(kind, *rest.partition("\t")[::2]) for kind, _, rest in rows]
 
 
 @pytest.mark.parametrize(
@@ -176,10 +179,9 @@ def test_bash_gets_what_belongs_in_the_place_of_what_it_replaces(
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_says_how_to_install_it(shell: str) -> None:
-    done = CliRunner().invoke(halo, ["completion", shell])
-    assert done.exit_code == 0
-    assert f"halo completion {shell}" in done.output
+def test_each_shell_has_a_script_and_the_help_says_how_to_install_it(shell: str) -> None:
+    assert "_HALO_COMPLETE" in CliRunner().invoke(halo, ["completion", shell]).output
+    assert f"halo completion {shell}" in CliRunner().invoke(halo, ["completion", "--help"]).output
 
 
 @pytest.mark.usefixtures("jobs")
@@ -195,6 +197,8 @@ def test_a_real_shell_completes_names_as_they_are(shell: str, home: Path) -> Non
             ("halo show od", ["halo", "show", _ODD]),
             ("halo show db:d", ["halo", "show", "db:dump"]),
             ("halo list --group=ni", ["halo", "list", "--group=night"]),
+            ("halo show a,", ["halo", "show", "a,b"]),
+            ("halo show st", ["halo", "show", "star * $(date)"]),
         ):
             assert typing.complete(typed) == words
     finally:
