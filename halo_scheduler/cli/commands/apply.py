@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from halo_scheduler.cli.commands.import_ import take_in
-from halo_scheduler.cli.terminal.progress_bar import shown_work
+from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.scheduler import Scheduler
@@ -38,10 +38,10 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
     """
     from halo_scheduler.cli.terminal.job_files import keeping_everything, read_folder  # noqa: PLC0415 - for those who apply
 
-    with shown_work("Reading"), keeping_everything():
+    with progress("Reading"), keeping_everything():
         drafts = read_folder(folder)
     with Scheduler.open(actor=TERMINAL) as scheduler, keeping_everything():
-        with shown_work("Comparing"):
+        with progress("Comparing"):
             plan = scheduler.imports.plan(drafts, prune=prune)
         if not prune:
             _tell_others(scheduler, plan)

@@ -9,7 +9,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.confirm import ask_first
-from halo_scheduler.cli.terminal.progress_bar import shown_share
+from halo_scheduler.cli.terminal.progress_bar import percentage
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import clock_time, short_date
 from halo_scheduler.grammar.zone import local_time
@@ -29,8 +29,8 @@ def backup(context: click.Context) -> None:
       halo backup restore --latest
     """
     if context.invoked_subcommand is None:
-        with shown_share("Making a backup") as tell:
-            made = make_backup(database_path(), SystemClock().now_ms(), tell)
+        with percentage("Making a backup") as update:
+            made = make_backup(database_path(), SystemClock().now_ms(), update)
         click.echo(made.path)
 
 
@@ -72,8 +72,8 @@ def restore(*, latest: bool, yes: bool, file: Path | None) -> None:
     if latest == (file is not None):
         raise click.UsageError("give either --latest or a backup file")
     ask_first("Put the backup in the place of all jobs and runs there are now?", yes=yes)
-    with shown_share("Restoring the backup") as tell:
-        restored, aside = restore_backup(database_path(), file, SystemClock().now_ms(), tell)
+    with percentage("Restoring the backup") as update:
+        restored, aside = restore_backup(database_path(), file, SystemClock().now_ms(), update)
     click.echo(f"restored {restored}")
     if aside is not None:
         click.echo(f"the old database is now {aside}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from halo_scheduler.cli.terminal.progress_bar import shown_work
+from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.doctor.examination import STEPS, Report, examine, mend
 from halo_scheduler.doctor.findings import Finding, Mark
@@ -47,8 +47,8 @@ def doctor(context: click.Context, *, fix: bool, as_json: bool) -> None:
     """
     # What the parts would log is among the findings.
     logging.getLogger("halo_scheduler").addHandler(logging.NullHandler())
-    with shown_work("Looking at everything", STEPS) as tell:
-        report = (mend if fix else examine)(database_path(), SystemClock().now_ms(), tell)
+    with progress("Looking at everything", STEPS) as update:
+        report = (mend if fix else examine)(database_path(), SystemClock().now_ms(), update)
     if as_json:
         click.echo(json.dumps(_data(report), ensure_ascii=False, indent=2))
     else:

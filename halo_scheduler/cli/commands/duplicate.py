@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import click
 
-from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.terminal import typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import JobSpec

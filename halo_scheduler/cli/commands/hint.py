@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.terminal import folded
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from halo_scheduler.cli.terminal.completions import complete_files
-from halo_scheduler.cli.terminal.progress_bar import shown_work
+from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed
 from halo_scheduler.model.changes import TERMINAL
@@ -82,7 +82,7 @@ def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) 
     with keeping_everything():
         drafts = read_files(files)
         with Scheduler.open(actor=TERMINAL) as scheduler:
-            with shown_work("Comparing"):
+            with progress("Comparing"):
                 plan = scheduler.imports.plan(drafts)
             take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
 
@@ -108,8 +108,8 @@ def take_in(
         return
     if not yes:
         require_yes("Do that?")
-    with shown_work("Storing", len(plan.created)) as progress:
-        scheduler.imports.apply(plan, paused=paused, skip_bad=bool(skip_bad), progress=progress)
+    with progress("Storing", len(plan.created)) as update:
+        scheduler.imports.apply(plan, paused=paused, skip_bad=bool(skip_bad), progress=update)
     _tell_done(plan, paused=paused)
     _tell_missing_secrets(scheduler, plan)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _complete_groups(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from halo_scheduler.cli.terminal.completing import complete_groups  # noqa: PLC0415 - not to list jobs
+    from halo_scheduler.cli.terminal.completions import complete_groups  # noqa: PLC0415 - not to list jobs
 
     return complete_groups(ctx, param, incomplete)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from halo_scheduler.cli.terminal.progress_bar import shown_work
+from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.transfer.document import read_document
 from halo_scheduler.transfer.drafts import Drafts, Fault, LeftOut, merged, of_file
 from halo_scheduler.transfer.exporting import read_jobs
@@ -95,14 +95,14 @@ def _read_named(file: str) -> Drafts:
 def _read(file: str) -> Drafts:
     if file == _STDIN:
         content = sys.stdin.buffer.read(MOST_BYTES + 1)
-        with shown_work("Reading"):
+        with progress("Reading"):
             return read_jobs(content)
     path = Path(file)
     try:
         content = _unit_of(path) if path.suffix == ".timer" else content_of(path)
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
-    with shown_work("Reading"):
+    with progress("Reading"):
         return read_jobs(
             content,
             str(path.absolute()),

@@ -1,7 +1,8 @@
-"""A bar for work that takes longer than a second, on a terminal."""
+"""A progress bar on the terminal for work that takes longer than a second."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,28 +10,33 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
+import click
+
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from click._termui_impl import ProgressBar
 
 _PATIENCE_S = 1.0
 _WHOLE = 100
+_MOST_DRAWINGS = 200
+_CLEAR_LINE = "\r\x1b[K"
+_CLEAR_LINE_ABOVE = "\x1b[1A\x1b[2K"
 
 
 @contextmanager
-def shown_work(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Give a function to tell how much of something is done; whoever waits for it sees it on standard error.
+def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show progress on standard error; yield a function that takes how many items are done.
 
-    Without a total it only shows that something is being done.
+    Without a total, only the label is shown.
     """
-    with _showing(_Bar(what, total)) as bar:
-        yield bar.tell
+    with _showing(_Bar(label, total)) as bar:
+        yield bar.update
 
 
 @contextmanager
-def shown_share(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function to tell how much of how much is done, of what nobody would count."""
-    with _showing(_Bar(what, _WHOLE, is_share=True)) as bar:
-        yield lambda done, total: bar.tell(_WHOLE * done // total if total else _WHOLE)
+def percentage(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show progress in percent; yield a function that takes what is done and the total."""
+    with _showing(_Bar(label, _WHOLE, in_percent=True)) as bar:
+        yield lambda done, total: bar.update(_WHOLE * done // total if total else _WHOLE)
 
 
 @contextmanager
@@ -43,69 +49,58 @@ def _showing(bar: _Bar) -> Iterator[_Bar]:
 
 
 class _Bar:
-    """Shows itself only when the work takes long: most does not."""
+    """Appears only after a second, and disappears at the end."""
 
     waited_s: ClassVar = 0.0
-    """How long the work before took: several short waits are a long one for whoever waits."""
+    """How long earlier work of this command took: several short waits in a row feel like a long one."""
 
-    def __init__(self, what: str, total: int | None, *, is_share: bool = False) -> None:
-        self._what = what
+    def __init__(self, label: str, total: int | None, *, in_percent: bool = False) -> None:
+        self._label = label
         self._total = total
-        self._is_share = is_share
+        self._in_percent = in_percent
         self._lock = Lock()
         self._done = 0
         self._has_ended = False
-        self._shown: tuple[Progress, TaskID] | None = None
+        self._is_shown = False
+        self._bar: ProgressBar[int] | None = None
         self._began = monotonic()
         self._timer = Timer(max(_PATIENCE_S - _Bar.waited_s, 0), self._show)
         self._timer.daemon = True
 
     def begin(self) -> None:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
             self._timer.start()
 
-    def tell(self, done: int) -> None:
+    def update(self, done: int) -> None:
         with self._lock:
-            self._done = done
-            if self._shown is not None:
-                progress, task = self._shown
-                progress.update(task, completed=done)
+            step, self._done = done - self._done, done
+            if self._bar is not None:
+                self._bar.update(step)
 
     def end(self) -> None:
         self._timer.cancel()
         _Bar.waited_s += monotonic() - self._began
         with self._lock:
             self._has_ended = True
-            if self._shown is not None:
-                self._shown[0].stop()
+            if self._bar is not None:
+                self._bar.render_finish()
+            if self._is_shown:
+                click.echo(_CLEAR_LINE if self._bar is None else _CLEAR_LINE_ABOVE, nl=False, err=True)
 
     def _show(self) -> None:
         with self._lock:
             if self._has_ended:
                 return
-            progress = _progress(counts=self._total is not None, is_share=self._is_share)
-            task = progress.add_task(self._what, total=self._total, completed=self._done)
-            progress.start()
-            self._shown = (progress, task)
-
-
-def _progress(*, counts: bool, is_share: bool) -> Progress:
-    from rich.console import Console  # noqa: PLC0415 - for those who have to wait
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    number = TaskProgressColumn() if is_share else MofNCompleteColumn()
-    numbers = (number, TimeRemainingColumn()) if counts else ()
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        *numbers,
-        console=Console(stderr=True),
-        transient=True,
-    )
+            self._is_shown = True
+            if self._total is None:
+                click.echo(f"{self._label}…", nl=False, err=True)
+                return
+            self._bar = click.progressbar(
+                length=self._total,
+                label=self._label,
+                show_pos=not self._in_percent,
+                file=sys.stderr,
+                update_min_steps=max(self._total // _MOST_DRAWINGS, 1),
+            )
+            self._bar.update(self._done)
+            self._bar.render_progress()
