@@ -1,4 +1,4 @@
-"""Writing YAML for people: stable from one time to the next, so that a difference is a change."""
+"""Write YAML that people can edit and diff (docs/adr/0018 says why not with PyYAML)."""
 
 from __future__ import annotations
 
