@@ -124,7 +124,7 @@ class Limits(Value):
             if getattr(self, name) is not None:
                 require_whole(name, getattr(self, name), 1, MAX_INTERVAL_MS)
         if self.min_ms is not None and self.max_ms is not None and self.min_ms > self.max_ms:
-            raise ScheduleError("must not be above max_ms", path="min_ms")
+            raise ScheduleError("must not be longer than the maximum", path="min_ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

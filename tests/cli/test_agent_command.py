@@ -77,7 +77,7 @@ def test_the_default_agent_is_forgotten_only_when_it_is_the_last() -> None:
     [
         (["remove", "nobody"], "there is no agent named 'nobody' in the settings; known: claude"),
         (["default", "nobody"], "there is no agent named 'nobody'"),
-        (["default", ""], "name: is empty"),
+        (["default", ""], "NAME: is empty"),
         (["set", "x", "--", ""], "the program is empty"),
         (["set", "x", "--", "{prompt}"], "the program cannot be the prompt"),
         (["set", "x", "--", "a", "{prompt}", "{prompt_file}"], "not both"),

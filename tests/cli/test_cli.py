@@ -69,7 +69,7 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
         (("preview", "--every", "5m", "--tz", "UTC"), "--tz goes with --cron only"),
         (("preview", "--manual", "--anchor", "9:00"), "--anchor goes with --every only"),
         (("preview", "--once", "some day"), "cannot read the time 'some day'"),
-        (("preview", "--manual", "-n", "0"), "it has to be from 1 to 1000, not 0"),
+        (("preview", "--manual", "-n", "0"), "must be between 1 and 1000, not 0"),
     ],
 )
 def test_wrong_use_is_one_sentence_on_stderr(

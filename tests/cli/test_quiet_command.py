@@ -126,9 +126,9 @@ def test_on_a_terminal_it_asks_before_it_removes() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["add", "x", "--from", "25:00", "--to", "1:00"], "start: must be a time of day like 22:00"),
-        (["add", "x", "--from", "24:00", "--to", "1:00"], "start: must be before 24:00"),
-        (["add", "x", "--from", "1:00", "--to", "noon"], "end: must be a time of day"),
+        (["add", "x", "--from", "25:00", "--to", "1:00"], "--from: must be a time of day like 22:00"),
+        (["add", "x", "--from", "24:00", "--to", "1:00"], "--from: must be before 24:00"),
+        (["add", "x", "--from", "1:00", "--to", "noon"], "--to: must be a time of day"),
         (["add", "x", "--from", "1:00"], "Missing option '--to'"),
         (["add", "x", "--from", "1:00", "--to", "2:00", "--days", "mon-someday"], "like mon-fri,sun"),
         (["add", "x", "--from", "1:00", "--to", "2:00", "--days", ""], "like mon-fri,sun"),

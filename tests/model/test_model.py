@@ -444,7 +444,7 @@ def test_a_json_body_may_have_a_secret_in_its_text() -> None:
         ({"notify": 5}, "notify: must be one of none, failures, all, settings, not 5"),
         ({"retry": {"attempts": "many"}}, "retry.attempts: must be a whole number"),
         ({"retry": {"delay": 5}}, "retry.delay: is not a known field; known are attempts, delay_ms"),
-        ({"limits": {"min_ms": 5, "max_ms": 4}}, "limits.min_ms: must not be above max_ms"),
+        ({"limits": {"min_ms": 5, "max_ms": 4}}, "limits.min_ms: must not be longer than the maximum"),
         ({"limits": {"min_ms": 0}}, "limits.min_ms: must be between 1 and"),
         ({"backoff": {"kind": "triple"}}, "backoff.kind: must be one of ladder, double, none"),
         ({"backoff": {"kind": "none", "delays_ms": [5]}}, "backoff.delays_ms: only a ladder has delays"),

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from halo_scheduler.cli.options.jobs import fields_of_new, job_options
+from halo_scheduler.cli.options.jobs import OPTIONS_BY_FIELD, fields_of_new, job_options
+from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.options.sections import SectionCommand
 from halo_scheduler.cli.terminal.completions import complete_files
 from halo_scheduler.cli.terminal.job_notes import tell_notes
@@ -47,7 +48,7 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     Secrets are kept with "halo secret set"; ${secret:NAME} stands for them in --env, --stdin, --header and bodies.
     """
     now_ms = SystemClock().now_ms()
-    with Scheduler.open(actor=TERMINAL) as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler, naming_options(OPTIONS_BY_FIELD, given):
         fields = fields_of_new(given, command, partial(find_job, scheduler), now_ms)
         job = scheduler.get_job(scheduler.add_job(name, **fields))
         if job is not None:

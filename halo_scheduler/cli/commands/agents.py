@@ -8,6 +8,7 @@ import shlex
 import click
 
 from halo_scheduler.cli.command_table import Subcommands
+from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.terminal.completions import complete_agents
 from halo_scheduler.cli.terminal.confirm import ask_first
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
@@ -92,7 +93,8 @@ def set_(*, name: str, as_default: bool, argv: tuple[str, ...]) -> None:
     The prompt goes to the program's standard input; {prompt} in an argument stands for the prompt itself, up to 100
     KiB of it, and {prompt_file} for a private file that holds it.
     """
-    chosen = Agent(name=name, argv=argv)
+    with naming_options({"name": ("NAME",), "argv": ("PROGRAM",)}, {}):
+        chosen = Agent(name=name, argv=argv)
     with Scheduler.open(actor=TERMINAL) as scheduler:
         agents = scheduler.settings.read().agents
         is_new = all(found.name != name for found in agents)
@@ -153,5 +155,5 @@ def default(*, name: str) -> None:
 def _require(scheduler: Scheduler, name: str) -> None:
     """Refuse a name that no agent has; an empty one does not stand for the default one here."""
     if not name:
-        raise ScheduleError("is empty", path="name")
+        raise ScheduleError("is empty", path="NAME")
     scheduler.settings.read().find_agent(name)

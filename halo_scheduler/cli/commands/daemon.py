@@ -13,7 +13,7 @@ import click
 
 from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import SchedulerShutdownError
-from halo_scheduler.grammar.interval import parse_interval
+from halo_scheduler.grammar.checks import require_interval
 from halo_scheduler.host.core_dumps import CORE_LIMIT
 from halo_scheduler.host.signals import StopSignals
 from halo_scheduler.service.scheduler import Scheduler
@@ -106,7 +106,11 @@ def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
     signal leaves at once, and them running.
     """
     _log_to_stderr(logging.INFO if verbose else logging.WARNING)
-    sys.exit(run_daemon(stop_timeout_ms=parse_interval(stop_timeout), end_runs=not leave_running))
+    sys.exit(
+        run_daemon(
+            stop_timeout_ms=require_interval("--stop-timeout", stop_timeout), end_runs=not leave_running
+        )
+    )
 
 
 def run_without_window() -> int:

@@ -11,8 +11,8 @@ import click
 from halo_scheduler.cli.options.actions import action_option
 from halo_scheduler.cli.options.chains import chain_option
 from halo_scheduler.cli.options.conditions import condition_option
-from halo_scheduler.cli.options.jobs import changed_fields, job_options, said_option
-from halo_scheduler.cli.options.option_values import is_given
+from halo_scheduler.cli.options.jobs import OPTIONS_BY_FIELD, changed_fields, job_options, said_option
+from halo_scheduler.cli.options.option_values import is_given, naming_options
 from halo_scheduler.cli.options.sections import SectionCommand, with_options
 from halo_scheduler.cli.terminal.completions import complete_files, complete_jobs
 from halo_scheduler.cli.terminal.job_details import details, standing_of
@@ -71,9 +71,10 @@ def edit(*, name: str, command: tuple[str, ...], **given: Any) -> None:
         if is_empty:
             _edit_as_file(scheduler, job)
         else:
-            changes = changed_fields(job.spec, given, command, partial(find_job, scheduler), now_ms)
-            if changes:
-                scheduler.update_job(job.id, seen=job.spec, **changes)
+            with naming_options(OPTIONS_BY_FIELD, given):
+                changes = changed_fields(job.spec, given, command, partial(find_job, scheduler), now_ms)
+                if changes:
+                    scheduler.update_job(job.id, seen=job.spec, **changes)
         changed = scheduler.get_job(job.id) or job
         if changed.spec == job.spec:
             click.echo(f"nothing was changed in {job.name}")

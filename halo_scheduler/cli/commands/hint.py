@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from halo_scheduler.cli.options.option_values import naming_options, under
 from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.terminal import folded
 from halo_scheduler.clock import SystemClock
@@ -20,6 +21,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.status import next_words
 
 _LONGEST = 500
+_OPTIONS_BY_FIELD = {"ttl": ("--ttl",), "reason": ("--reason",), "every": ("--every",), "at": ("--at",)}
 
 
 @click.command()
@@ -54,7 +56,7 @@ def hint(
         raise click.UsageError("give exactly one of --every, --at and --clear")
     if clear and (ttl is not None or reason is not None):
         raise click.UsageError("--ttl and --reason go with --every or --at")
-    with Scheduler.open(actor=TERMINAL) as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler, naming_options(_OPTIONS_BY_FIELD, {}):
         job = find_job(scheduler, name)
         if every is not None:
             _advise_pace(scheduler, job.id, every, ttl, reason or "")
@@ -77,9 +79,10 @@ def _advise_pace(scheduler: Scheduler, job_id: str, every: str, ttl: str | None,
 
 def _advise_run(scheduler: Scheduler, job_id: str, when: str, ttl: str | None, reason: str) -> None:
     now_ms = SystemClock().now_ms()
-    at = parse_when(when, now_ms)
+    with under("--at"):
+        at = parse_when(when, now_ms)
     if at <= now_ms:
-        raise ScheduleError("this time is in the past; give one that lies ahead", path="--at")
+        raise ScheduleError("this time is in the past", path="--at")
     lasting = ttl or usual_ttl(at - now_ms)
     scheduler.propose_next_run(job_id, at, lasting, reason, source=HintSource.USER)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.cli.options.option_values import under
 from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.job_details import print_details, standing_of
 from halo_scheduler.cli.terminal.terminal import WAITS, moment
@@ -65,9 +66,10 @@ def _end_of_pause(lasting: str | None, until: str | None) -> int | None:
         return now_ms + require_interval("--for", lasting)
     if until is None:
         return None
-    until_at = parse_when(until, now_ms)
+    with under("--until"):
+        until_at = parse_when(until, now_ms)
     if until_at <= now_ms:
-        raise ScheduleError("this time is in the past; give one that lies ahead", path="--until")
+        raise ScheduleError("this time is in the past", path="--until")
     return until_at
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from halo_scheduler.cli.options.option_values import count_up_to
-from halo_scheduler.cli.options.schedules import schedule_options, take_schedule_options
+from halo_scheduler.cli.options.option_values import count_up_to, naming_options, under
+from halo_scheduler.cli.options.schedules import SCHEDULE_FIELDS, schedule_options, take_schedule_options
 from halo_scheduler.cli.terminal.job_notes import note_line
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
@@ -41,9 +41,11 @@ def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> No
     """
     real_now_ms = SystemClock().now_ms()
     options = take_schedule_options(given)
-    now_ms = real_now_ms if start is None else parse_when(start, real_now_ms, timezone=options.tz)
-    schedule = options.schedule(now_ms)
-    anchor_at = options.anchor_at(now_ms)
+    with under("--from"):
+        now_ms = real_now_ms if start is None else parse_when(start, real_now_ms, timezone=options.tz)
+    with naming_options(SCHEDULE_FIELDS, given):
+        schedule = options.schedule(now_ms)
+        anchor_at = options.anchor_at(now_ms)
     runs = _next_runs(schedule, now_ms, anchor_at, count)
     notes = lint(schedule, now_ms, anchor_at=anchor_at)
     if as_json:

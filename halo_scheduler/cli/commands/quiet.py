@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from halo_scheduler.cli.command_table import Subcommands
+from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.terminal.completions import complete_groups, complete_quiet_times, complete_zones
 from halo_scheduler.cli.terminal.confirm import ask_first
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
@@ -24,6 +25,14 @@ from halo_scheduler.wording.plans import moment_in_words
 
 _DAYS = tuple(Weekday)
 _NAMES = [day.capitalize() for day in _DAYS]
+_OPTIONS_BY_FIELD = {
+    "name": ("NAME",),
+    "group": ("--group",),
+    "days": ("--days",),
+    "start": ("--from",),
+    "end": ("--to",),
+    "timezone": ("--tz",),
+}
 _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 
 
@@ -90,14 +99,15 @@ def add(*, name: str, start: str, end: str, days: str | None, group: str | None,
       halo quiet add Nights --from 22:00 --to 06:00
       halo quiet add --from 00:00 --to 24:00 --days sat,sun --group work
     """
-    added = QuietTime(
-        name=name,
-        group=group,
-        days=_DAYS if days is None else _read_days(days),
-        start=_padded(start),
-        end=_padded(end),
-        timezone=tz,
-    )
+    with naming_options(_OPTIONS_BY_FIELD, {}):
+        added = QuietTime(
+            name=name,
+            group=group,
+            days=_DAYS if days is None else _read_days(days),
+            start=_padded(start),
+            end=_padded(end),
+            timezone=tz,
+        )
     with Scheduler.open(actor=TERMINAL) as scheduler:
         times = scheduler.settings.read().quiet_times
         if name and any(time.name == name for time in times):

@@ -7,6 +7,7 @@ import re
 
 import click
 
+from halo_scheduler.cli.options.option_values import under
 from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import folded, outcome_mark
@@ -86,7 +87,8 @@ def _asked(when: str | None, now_ms: int) -> tuple[int | None, int]:
     if when is None:
         return None, 1
     typed = when.strip()
-    at = now_ms if typed == "now" else parse_when(_of_today(typed), now_ms)
+    with under("--at"):
+        at = now_ms if typed == "now" else parse_when(_of_today(typed), now_ms)
     unit_ms = SECOND_MS if _WITH_SECONDS.search(typed) else MINUTE_MS
     return at - at % unit_ms, unit_ms
 

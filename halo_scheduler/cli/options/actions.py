@@ -17,6 +17,7 @@ from halo_scheduler.cli.options.option_values import (
     numbers,
     or_none,
     pairs,
+    under,
     whole_or_none,
 )
 from halo_scheduler.cli.options.sections import SectionOption, choice_of
@@ -127,6 +128,7 @@ _KEPT_BY_PROCESSES = (
 )
 
 
+@under("work_source")
 def changed_work_source(before: WorkSource | None, given: Mapping[str, Any]) -> WorkSource | None:
     """Return the source that was asked for, else the one from before, with what was given of it."""
     folder, repository = given["work_folder"], given["work_github"]
@@ -145,6 +147,7 @@ def changed_work_source(before: WorkSource | None, given: Mapping[str, Any]) -> 
     raise click.UsageError(f"--{name.replace('_', '-')} goes with --work-github only")
 
 
+@under("action")
 def changed_action(before: Action | None, given: Mapping[str, Any], command: tuple[str, ...]) -> Action:
     """Return the one action that was asked for, else the one from before, with what was given of it.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from halo_scheduler.cli.options.option_values import chosen, is_given, lasting_path, or_none
+from halo_scheduler.cli.options.option_values import chosen, is_given, lasting_path, or_none, under
 from halo_scheduler.cli.options.sections import SectionOption
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.model import Condition, Idle, Load, MainsPower, Network, PathExists, Policy
@@ -46,6 +46,7 @@ _KINDS: dict[str, Callable[[Any], Condition]] = {
 _SINGLE = (Idle, Load)
 
 
+@under("policy")
 def changed_conditions(before: Policy, given: Mapping[str, Any]) -> Policy:
     """Return a policy with the conditions that were given beside those it had, unless they were to go."""
     conditions = () if given.get("no_conditions") else before.conditions
@@ -61,6 +62,7 @@ def changed_conditions(before: Policy, given: Mapping[str, Any]) -> Policy:
     return replace(before, conditions=conditions, **fields)
 
 
+@under("conditions")
 def _given(given: Mapping[str, Any]) -> list[Condition]:
     single = [make(given[name]) for name, make in _KINDS.items() if is_given(given[name])]
     hosts = [_reachable(typed) for typed in given["if_reachable"]]

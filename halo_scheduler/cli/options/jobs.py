@@ -13,7 +13,7 @@ from halo_scheduler.cli.options.chains import CHAIN_OPTIONS, changed_followers
 from halo_scheduler.cli.options.conditions import CONDITION_OPTIONS, changed_conditions
 from halo_scheduler.cli.options.option_values import as_it_is, chosen
 from halo_scheduler.cli.options.policies import POLICY_OPTIONS, changed_policy, usual_policy
-from halo_scheduler.cli.options.schedules import SCHEDULE_OPTIONS, take_schedule_options
+from halo_scheduler.cli.options.schedules import SCHEDULE_FIELDS, SCHEDULE_OPTIONS, take_schedule_options
 from halo_scheduler.cli.options.sections import AnyCommand, SectionOption, with_options
 from halo_scheduler.cli.terminal.completions import complete_groups
 from halo_scheduler.model import Job, JobSpec
@@ -42,6 +42,67 @@ _SAID = {
     "description": ("description", as_it_is),
     "enabled": ("enabled", as_it_is),
 }
+
+
+OPTIONS_BY_FIELD = {
+    "name": ("--rename", "NAME"),
+    "description": ("--description",),
+    "group": ("--group",),
+    "enabled": ("--enabled",),
+    **SCHEDULE_FIELDS,
+    "action.argv": ("COMMAND",),
+    "action.line": ("COMMAND",),
+    "action.shell": ("--shell",),
+    "action.stdin": ("--stdin",),
+    "action.directory": ("--dir",),
+    "action.environment": ("--env",),
+    "action.success_codes": ("--success-codes",),
+    "action.no_work_code": ("--no-work-code",),
+    "action.needs_input_code": ("--needs-input-code",),
+    "action.grace": ("--grace",),
+    "action.method": ("--http",),
+    "action.url": ("--http",),
+    "action.headers": ("--header",),
+    "action.body": ("--json-body", "--body"),
+    "action.body_kind": ("--json-body", "--body"),
+    "action.expected_statuses": ("--expect",),
+    "action.redirects": ("--redirects",),
+    "action.text": ("--prompt",),
+    "action.agent": ("--agent",),
+    "action.work_source.path": ("--work-folder",),
+    "action.work_source.repository": ("--work-github",),
+    "action.work_source.token": ("--work-token",),
+    "action.work_source.ready": ("--work-ready",),
+    "action.work_source.in_progress": ("--work-in-progress",),
+    "action.work_source.base_url": ("--work-url",),
+    "action.work_source.closes": ("--work-close",),
+    "policy.time_limit": ("--timeout",),
+    "policy.retry.attempts": ("--retries",),
+    "policy.retry.delay_ms": ("--retry-delay",),
+    "policy.max_errors": ("--max-errors",),
+    "policy.backoff": ("--backoff",),
+    "policy.catch_up": ("--catch-up",),
+    "policy.catch_up_max_age": ("--catch-up-max-age",),
+    "policy.jitter_percent": ("--jitter",),
+    "policy.limits.min_ms": ("--min-interval",),
+    "policy.limits.max_ms": ("--max-interval",),
+    "policy.notify": ("--notify",),
+    "policy.caps.runs_per_day": ("--max-runs-per-day",),
+    "policy.caps.cost_per_day": ("--max-cost-per-day",),
+    "policy.reads_lines": ("--read-lines",),
+    "policy.keep_awake": ("--keep-awake",),
+    "policy.assistants_may_run": ("--assistants-may-run",),
+    "policy.in_quiet_time": ("--in-quiet-time",),
+    "policy.conditions": ("--if-mains", "--if-network", "--if-reachable", "--if-path"),
+    "policy.conditions.host": ("--if-reachable",),
+    "policy.conditions.port": ("--if-reachable",),
+    "policy.conditions.idle": ("--if-idle",),
+    "policy.conditions.below": ("--if-load-below",),
+    "policy.conditions.path": ("--if-path",),
+    "policy.condition_deadline": ("--if-deadline",),
+    "followers": ("--on-success", "--on-failure", "--then"),
+}
+"""For each field of a job, the options that set it; refusals name the option (see `naming_options`)."""
 
 
 def job_options(command: AnyCommand) -> AnyCommand:

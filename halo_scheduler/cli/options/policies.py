@@ -10,12 +10,14 @@ from typing import Any
 import click
 
 from halo_scheduler.cli.options.option_values import (
+    Fields,
     as_it_is,
     changed,
     chosen,
     interval_or_none,
     number_or_none,
     or_none,
+    under,
     whole_or_none,
 )
 from halo_scheduler.cli.options.sections import SectionOption, choice_of
@@ -88,9 +90,11 @@ _FIELDS = {
     "assistants_may_run": ("assistants_may_run", as_it_is),
     "in_quiet_time": ("in_quiet_time", InQuietTime),
 }
-_RETRY = {"retries": ("attempts", as_it_is), "retry_delay": ("delay_ms", parse_interval)}
-_LIMITS = {"min_interval": ("min_ms", interval_or_none), "max_interval": ("max_ms", interval_or_none)}
-_CAPS = {"max_runs_per_day": ("runs_per_day", or_none), "max_cost_per_day": ("cost_per_day", or_none)}
+_PARTS: Mapping[str, Fields] = {
+    "retry": {"retries": ("attempts", as_it_is), "retry_delay": ("delay_ms", parse_interval)},
+    "limits": {"min_interval": ("min_ms", interval_or_none), "max_interval": ("max_ms", interval_or_none)},
+    "caps": {"max_runs_per_day": ("runs_per_day", or_none), "max_cost_per_day": ("cost_per_day", or_none)},
+}
 
 
 def usual_policy(given: Mapping[str, Any]) -> Policy:
@@ -98,12 +102,18 @@ def usual_policy(given: Mapping[str, Any]) -> Policy:
     return Policy(time_limit=_HTTP_TIME_LIMIT) if given["http"] else Policy()
 
 
+@under("policy")
 def changed_policy(before: Policy, given: Mapping[str, Any]) -> Policy:
     """Return a policy with what was given of it; the conditions are left to themselves."""
     return replace(
         before,
         **chosen(given, _FIELDS),
-        retry=changed(before.retry, given, _RETRY),
-        limits=changed(before.limits, given, _LIMITS),
-        caps=changed(before.caps, given, _CAPS),
+        **{
+            name: _changed_part(name, getattr(before, name), given, fields) for name, fields in _PARTS.items()
+        },
     )
+
+
+def _changed_part(name: str, before: Any, given: Mapping[str, Any], fields: Fields) -> Any:
+    with under(name):
+        return changed(before, given, fields)

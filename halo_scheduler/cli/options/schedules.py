@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from halo_scheduler.cli.options.option_values import or_none
+from halo_scheduler.cli.options.option_values import or_none, under
 from halo_scheduler.cli.options.sections import AnyCommand, SectionOption, with_options
 from halo_scheduler.cli.terminal.completions import complete_zones
 from halo_scheduler.grammar.when import parse_when
@@ -33,6 +33,15 @@ SCHEDULE_OPTIONS = (
     _option("--once", metavar="WHEN", help='One time: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".'),
     _option("--manual", is_flag=True, default=None, help="Only by hand, or after another job."),
 )
+SCHEDULE_FIELDS = {
+    "schedule.every": ("--every",),
+    "schedule.after": ("--after",),
+    "schedule.cron": ("--cron",),
+    "schedule.timezone": ("--tz",),
+    "schedule.at": ("--once",),
+    "anchor_at": ("--anchor",),
+}
+"""For each field of a schedule, the option that sets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +56,14 @@ class ScheduleOptions:
     once: str | None
     manual: bool | None
 
+    @under("schedule")
     def schedule(self, now_ms: int, before: Schedule | None = None) -> Schedule:
         """Return the one schedule that was asked for; without one, that from before."""
         given = (
             Every(self.every) if self.every is not None else None,
             After(self.after) if self.after is not None else None,
             self._cron(self.cron, before) if self.cron is not None else None,
-            Once(parse_when(self.once, now_ms)) if self.once is not None else None,
+            self._once(self.once, now_ms) if self.once is not None else None,
             Manual() if self.manual else None,
         )
         schedules = [schedule for schedule in given if schedule is not None]
@@ -68,11 +78,16 @@ class ScheduleOptions:
             raise click.UsageError("--anchor goes with --every only")
         return schedule
 
+    @under("anchor_at")
     def anchor_at(self, now_ms: int, before: int | None = None) -> int:
         """Return where an `every` counts from; if that was not given, from where it did, or from now."""
         if self.anchor is not None:
             return parse_when(self.anchor, now_ms)
         return now_ms if before is None else before
+
+    @under("at")
+    def _once(self, when: str, now_ms: int) -> Once:
+        return Once(parse_when(when, now_ms))
 
     def _cron(self, expression: str, before: Schedule | None) -> Cron:
         if self.tz is None and isinstance(before, Cron):

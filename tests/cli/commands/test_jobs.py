@@ -270,7 +270,7 @@ def test_the_last_runs_are_shown_with_their_errors() -> None:
 def test_more_runs_than_there_can_be_are_refused_in_words() -> None:
     done = _halo("history", "--limit", "9" * 20)
     assert done.exit_code == 2
-    assert "it has to be from 1 to 1000000" in done.output
+    assert "must be between 1 and 1000000" in done.output
 
 
 def test_no_name_takes_the_place_of_another_jobs_id() -> None:

@@ -142,8 +142,8 @@ def test_an_unknown_group_suggests_the_nearest() -> None:
     ("arguments", "sentence"),
     [
         (("--max-concurrent", "1"), "say which group"),
-        (("night", "--max-concurrent", "0"), "it has to be from 1 to 1000000, not 0"),
-        (("night", "--max-concurrent", "99999999999999999999"), "it has to be from 1 to 1000000"),
+        (("night", "--max-concurrent", "0"), "must be between 1 and 1000000, not 0"),
+        (("night", "--max-concurrent", "99999999999999999999"), "must be between 1 and 1000000"),
         (("night", "--max-concurrent", "few"), "'few' is not a valid integer"),
     ],
 )
