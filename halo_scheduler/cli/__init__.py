@@ -29,7 +29,7 @@ _COMPLETE_VAR = "_HALO_COMPLETE"
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="halo-scheduler", message="Halo Scheduler %(version)s")
-@click.option("--hidden", is_flag=True, help="Open the desktop program into the tray, without its window.")
+@click.option("--hidden", is_flag=True, help="Start the desktop program in the tray, without a window.")
 @click.pass_context
 def halo(context: click.Context, *, hidden: bool) -> None:
     """Run your jobs on time, and know what happened.
@@ -44,25 +44,25 @@ def halo(context: click.Context, *, hidden: bool) -> None:
       crontab -l | halo import -
       halo preview --cron "0 9 * * 1-5" --tz Europe/Berlin
 
-    Without a command, the desktop program opens; if it is open already, its window is raised. A job is meant by its
-    name, its id, or the beginning of its id. "halo COMMAND --help" shows examples of each command.
+    Without a command, the desktop program opens; if it is already open, its window is raised. Refer to a job by
+    name, id or id prefix. "halo COMMAND --help" shows examples of each command.
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         context.color = False
     if context.invoked_subcommand is None:
-        from halo_scheduler.cli.commands.desktop import open_desktop  # noqa: PLC0415 - for those who want a window
+        from halo_scheduler.cli.commands.desktop import open_desktop  # noqa: PLC0415 - only for the window
 
         sys.exit(open_desktop(hidden=hidden))
     if hidden:
-        raise click.UsageError("--hidden is for the desktop program and takes no command")
+        raise click.UsageError("--hidden opens the desktop program; leave out the command")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and leave with its exit code; an error is one sentence on stderr."""
+    """Run a command and exit with its code; an error is one sentence on standard error."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that cannot show a sign shows a plain one, or a question mark, instead.
+            # Characters that the encoding lacks are replaced by ASCII ones.
             stream.reconfigure(errors=PLAIN_SIGNS)
     if _COMPLETE_VAR in os.environ:
         _complete(os.environ[_COMPLETE_VAR])
@@ -74,18 +74,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         asked.show()
         sys.exit(asked.exit_code)
     except BrokenPipeError:
-        _leave_quietly()
-    except Exception as error:  # noqa: BLE001 - nobody who uses the program is to see a traceback
-        _fail(*_told(error))
+        _exit_quietly()
+    except Exception as error:  # noqa: BLE001 - users never see a traceback
+        _fail(*_message_and_code(error))
     sys.exit(exit_code or 0)
 
 
 def _open_closed_streams() -> None:
-    """Read from nowhere, or write to nowhere, where whoever started us has closed a stream."""
-    # In this order each takes the place of the one that is closed, before a database could.
+    """Connect standard streams that our parent closed to the null device."""
+    # In this order each gets the file descriptor of the closed stream, before a database could.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - to the end
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays open
 
 
 def _complete(request: str) -> None:
@@ -98,11 +98,11 @@ def _complete(request: str) -> None:
     sys.exit(0)
 
 
-def _told(error: Exception) -> tuple[str, int]:
-    """Return what is said of an error, and what the program leaves with."""
+def _message_and_code(error: Exception) -> tuple[str, int]:
+    """Return the message for an error, and the exit code."""
     match error:
         case click.ClickException():
-            return error.format_message(), error.exit_code
+            return _click_message(error), error.exit_code
         case ScheduleError():
             return str(error), _WRONG_USE
         case JobNotFoundError():
@@ -110,30 +110,39 @@ def _told(error: Exception) -> tuple[str, int]:
         case SchedulerError():
             return str(error), _FAILED
         case OSError():
-            return f"cannot go on: {_fault(error)}", _FAILED
+            return _system_message(error), _FAILED
         case _ if _TRACEBACK in os.environ:
             raise error
         case _:
             fault = f"{type(error).__name__}: {error}".partition("\n")[0]
-            return f"this should not have happened ({fault}); {_TRACEBACK}=1 shows where it did", _FAILED
+            return f"internal error ({fault}); set {_TRACEBACK}=1 to see where", _FAILED
 
 
-def _fault(error: OSError) -> str:
-    """Return what the system says, without its number, and of which file."""
-    said = (error.strerror or str(error)).lower()
-    return said if error.filename is None else f"{said}: {error.filename}"
+def _click_message(error: click.ClickException) -> str:
+    """Return a message in one style, ours or click's: lower case, no full stop; wrong use with the usage line."""
+    message = error.format_message().replace(". Did you mean", "; did you mean").removesuffix(".")
+    if not isinstance(error, click.UsageError):
+        return message
+    usage = "" if error.ctx is None else " ".join(["\nusage:", *error.ctx.get_usage().split()[1:]])
+    return f"{message[:1].lower()}{message[1:]}{usage}"
+
+
+def _system_message(error: OSError) -> str:
+    """Return the system's message without its number, and the file it is about."""
+    message = (error.strerror or str(error)).lower()
+    return message if error.filename is None else f"{message}: {error.filename}"
 
 
 def _fail(sentence: str, exit_code: int) -> None:
     try:
         click.echo(f"halo: {shown_spec(sentence)}", err=True)
     except OSError:
-        _leave_quietly()
+        _exit_quietly()
     sys.exit(exit_code)
 
 
-def _leave_quietly() -> None:
-    """Leave without a complaint from the interpreter's own flush: whoever read our output has had enough."""
+def _exit_quietly() -> None:
+    """Exit without an error from the interpreter's final flush: the reader of our output is gone."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())

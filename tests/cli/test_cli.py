@@ -60,7 +60,7 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
         (("backup", "lst"), "there is no command 'backup lst'; did you mean 'list'?"),
         (("secret", "rm", "X"), "there is no command 'secret rm'; did you mean 'remove'?"),
         (("quiet", "restore"), "there is no command 'quiet restore'"),
-        (("config", "--lst"), "No such option '--lst'"),
+        (("preview", "--every"), "halo: option '--every' requires an argument\n"),
         (("preview",), "give exactly one of --every, --after, --cron, --once and --manual"),
         (("preview", "--every", "5m", "--manual"), "give exactly one of"),
         (("preview", "--every", "5x"), "every: cannot read the interval '5x': the unit is unknown"),
@@ -72,7 +72,7 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
         (("preview", "--manual", "-n", "0"), "must be between 1 and 1000, not 0"),
     ],
 )
-def test_wrong_use_is_one_sentence_on_stderr(
+def test_wrong_use_is_one_sentence_and_perhaps_a_usage_line(
     arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _left_with(*arguments) == 2
@@ -80,7 +80,29 @@ def test_wrong_use_is_one_sentence_on_stderr(
     assert found.out == ""
     assert sentence in found.err
     assert found.err.startswith("halo: ")
-    assert found.err.count("\n") == 1
+    assert all(line.startswith("usage: halo ") for line in found.err.splitlines()[1:])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence", "usage"),
+    [
+        (("show",), "missing argument 'NAME'", "halo show [OPTIONS] NAME"),
+        (("config", "--lst"), "no such option '--lst'", "halo config [OPTIONS] COMMAND [ARGS]..."),
+        (
+            ("list", "--stats"),
+            "no such option '--stats'; did you mean '--status'?",
+            "halo list [OPTIONS] [TEXT]",
+        ),
+        (("next", "-n", "x"), "invalid value for '-n' / '--limit': 'x' is not a valid integer", "halo next"),
+    ],
+)
+def test_errors_of_the_parser_have_our_style_and_a_usage_line(
+    arguments: tuple[str, ...], sentence: str, usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _left_with(*arguments) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"halo: {sentence}"
+    assert second.startswith(f"usage: {usage}")
 
 
 def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +122,7 @@ def test_closed_standard_streams_are_no_error(tmp_path: Path, monkeypatch: pytes
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout == "removed backup; get it back with: halo trash restore backup\n"
     assert done.stderr.startswith("halo: ")
-    assert "should not have happened" not in done.stderr
+    assert "internal error" not in done.stderr
 
 
 def test_a_reader_that_leaves_early_is_no_error_message() -> None:
@@ -191,12 +213,12 @@ def test_a_locked_database_can_be_listed_and_says_that_it_cannot_be_changed(
         (
             MemoryError(),
             1,
-            "halo: this should not have happened (MemoryError: ); HALO_TRACEBACK=1 shows where",
+            "halo: internal error (MemoryError: ); set HALO_TRACEBACK=1 to see where",
         ),
-        (ValueError("one\ntwo"), 1, "halo: this should not have happened (ValueError: one);"),
-        (OSError(28, "No space left on device"), 1, "halo: cannot go on: no space left on device\n"),
-        (FileNotFoundError(2, "Gone", "x.txt"), 1, "halo: cannot go on: gone: x.txt\n"),
-        (OSError("the socket is closed"), 1, "halo: cannot go on: the socket is closed\n"),
+        (ValueError("one\ntwo"), 1, "halo: internal error (ValueError: one);"),
+        (OSError(28, "No space left on device"), 1, "halo: no space left on device\n"),
+        (FileNotFoundError(2, "Gone", "x.txt"), 1, "halo: gone: x.txt\n"),
+        (OSError("the socket is closed"), 1, "halo: the socket is closed\n"),
     ],
 )
 def test_whatever_happens_is_no_traceback(
