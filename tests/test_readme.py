@@ -61,7 +61,7 @@ def test_the_commands_work_in_their_order(tmp_path: Path) -> None:
         [_BIN / "halo"], env=home, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     assert program.stderr is not None
-    while "running the jobs" not in program.stderr.readline():
+    while "running jobs from" not in program.stderr.readline():
         assert program.poll() is None
     try:
         for line in commands:

@@ -1,4 +1,4 @@
-"""The commands of `halo`, by what one wants to do: where each is, what it is for."""
+"""The commands of `halo` by topic, with the module and the help line of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """Where a command is, as `module:attribute` of `commands`, and what it does in one line of the help."""
+    """A command as `module:attribute` within `commands`, and its line in the help."""
 
     place: str
     about: str
@@ -24,55 +24,55 @@ class Entry(NamedTuple):
 SECTIONS: Mapping[str, Mapping[str, Entry]] = {
     "Jobs": {
         "add": Entry("add:add", "Add a job."),
-        "list": Entry("list:list_", "List the jobs, the next to run first."),
+        "list": Entry("list:list_", "List jobs, the next to run first."),
         "show": Entry("jobs:show", "Show everything about a job."),
         "edit": Entry("edit:edit", "Change a job."),
         "duplicate": Entry("duplicate:duplicate", "Copy a job."),
-        "remove": Entry("jobs:remove", "Put a job into the trash."),
-        "trash": Entry("trash:trash", "Look into the trash, and get a job back."),
-        "group": Entry("groups:group", "Look at the groups, and limit how many run at once."),
+        "remove": Entry("jobs:remove", "Move a job to the trash."),
+        "trash": Entry("trash:trash", "List removed jobs and restore them."),
+        "group": Entry("groups:group", "List groups and limit how many of their jobs run at once."),
     },
-    "When they run": {
-        "next": Entry("next:next_", "Show what runs next, across all jobs."),
-        "pause": Entry("pause:pause", "Pause jobs, for a while or until they are resumed."),
-        "resume": Entry("pause:resume", "Let paused or disabled jobs go on."),
-        "why": Entry("why:why", "Say why a job runs when it does, or did not run."),
-        "hint": Entry("hint:hint", "Advise a job to run sooner or at another pace for a while."),
-        "quiet": Entry("quiet:quiet", "Choose the times in which nothing starts by itself."),
-        "preview": Entry("preview:preview", "Show what a schedule means, before it is used."),
+    "Schedule": {
+        "next": Entry("next:next_", "Show upcoming runs of all jobs."),
+        "pause": Entry("pause:pause", "Pause jobs, for a while or until you resume them."),
+        "resume": Entry("pause:resume", "Resume paused or disabled jobs."),
+        "why": Entry("why:why", "Explain why a job runs when it does, or why it did not run."),
+        "hint": Entry("hint:hint", "Make a job run sooner or at another pace for a while."),
+        "quiet": Entry("quiet:quiet", "Set quiet hours, in which no scheduled run starts."),
+        "preview": Entry("preview:preview", "Show when a schedule would run."),
     },
     "Runs": {
         "run": Entry("runs:run", "Run a job now."),
-        "cancel": Entry("runs:cancel", "Stop a job that runs."),
-        "history": Entry("runs:history", "Show how the runs went, or why they did not happen."),
-        "logs": Entry("runs:logs", "Show what a job printed, also while it runs."),
-        "inbox": Entry("inbox:inbox", "Show what runs ask you."),
-        "answer": Entry("inbox:answer", "Answer what a run asked."),
+        "cancel": Entry("runs:cancel", "Stop a running job."),
+        "history": Entry("runs:history", "Show past runs, including skipped and missed ones."),
+        "logs": Entry("runs:logs", "Show the output of a job, also while it runs."),
+        "inbox": Entry("inbox:inbox", "List open questions of your jobs."),
+        "answer": Entry("inbox:answer", "Answer a question."),
     },
-    "In and out": {
-        "import": Entry("import_:import_", "Take in jobs from a file."),
-        "export": Entry("export:export", "Write jobs to a file."),
-        "apply": Entry("apply:apply", "Make the jobs what a folder of files says."),
+    "Import and export": {
+        "import": Entry("import_:import_", "Import jobs."),
+        "export": Entry("export:export", "Export jobs."),
+        "apply": Entry("apply:apply", "Sync jobs with a folder of files."),
         "backup": Entry("backup:backup", "Make, list and restore backups."),
     },
     "Settings": {
-        "config": Entry("config:config", "Look at the settings and change them."),
-        "agent": Entry("agents:agent", "Choose the programs that prompts are given to."),
-        "secret": Entry("secret:secret", "Keep secrets for jobs."),
-        "completion": Entry("completion:completion", "Let your shell complete what you type."),
-        "environment": Entry("environment:environment", "Show the environment that commands get."),
+        "config": Entry("config:config", "Show and change settings."),
+        "agent": Entry("agents:agent", "Set up the programs that run prompts."),
+        "secret": Entry("secret:secret", "Store secrets for jobs."),
+        "completion": Entry("completion:completion", "Set up completion in your shell."),
+        "environment": Entry("environment:environment", "Show the environment that commands run with."),
     },
-    "The program": {
-        "status": Entry("status:status", "Show what is going on."),
-        "doctor": Entry("doctor:doctor", "Look whether everything is in order, and put right what can be."),
-        "autostart": Entry("autostart:autostart", "Start Halo when you log in, or not."),
-        "daemon": Entry("daemon:daemon", "Run the jobs without a window."),
-        "mcp": Entry("mcp:mcp", "Let an AI assistant look at the jobs."),
+    "Halo itself": {
+        "status": Entry("status:status", "Show whether Halo is running and what comes next."),
+        "doctor": Entry("doctor:doctor", "Check the installation and fix common problems."),
+        "autostart": Entry("autostart:autostart", "Start Halo at login, or not."),
+        "daemon": Entry("daemon:daemon", "Run jobs without a window."),
+        "mcp": Entry("mcp:mcp", "Let an AI assistant work with your jobs."),
         "assistants": Entry("assistants:assistants", "Show what AI assistants did."),
     },
 }
-# What other programs call them.
-_CALLED_ELSEWHERE = {
+# Names of these commands in other programs.
+_SYNONYMS = {
     "add": ("new", "create"),
     "list": ("ls", "jobs"),
     "show": ("info", "describe", "cat"),
@@ -95,10 +95,10 @@ _ENTRIES = {name: entry for section in SECTIONS.values() for name, entry in sect
 
 
 class CommandTable(click.Group):
-    """A group that loads a command only when it is used: most of them need much that the others do not."""
+    """A group that imports a command only when it is used, so that each starts quickly."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command; whatever it prints, nothing in it is invisible."""
+        """Run a command; invisible characters in its output are escaped."""
         with escaped_streams():
             return super().main(*args, **kwargs)
 
@@ -112,19 +112,19 @@ class CommandTable(click.Group):
         module, _, attribute = entry.place.partition(":")
         found = getattr(import_module(f"{__package__}.commands.{module}"), attribute)
         if not isinstance(found, click.Command):
-            raise TypeError(f"{entry.place} is no command")
+            raise TypeError(f"{entry.place} is not a command")
         return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in _ENTRIES and not ctx.resilient_parsing:
-            raise click.UsageError(f"there is no command {args[0]!r}{_meant(args[0], list(_ENTRIES))}")
+            raise click.UsageError(f"no such command: {args[0]!r}{_suggestion(args[0], list(_ENTRIES))}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Offer the commands without loading them."""
-        from click.shell_completion import CompletionItem  # noqa: PLC0415 - for those who complete
+        """Complete the names of commands without importing them."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only for completion
 
         names = [(name, entry.about) for name, entry in _ENTRIES.items() if name.startswith(incomplete)]
         commands = [CompletionItem(name, help=about) for name, about in names]
@@ -138,23 +138,23 @@ class CommandTable(click.Group):
 
 
 class Subcommands(click.Group):
-    """Commands below a command of the table."""
+    """A command of the table that has commands of its own."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and not ctx.resilient_parsing:
             wanted = f"{ctx.info_name} {args[0]}"
-            raise click.UsageError(f"there is no command {wanted!r}{_meant(args[0], list(self.commands))}")
+            raise click.UsageError(f"no such command: {wanted!r}{_suggestion(args[0], list(self.commands))}")
         return super().resolve_command(ctx, args)
 
 
-def _meant(wanted: str, names: list[str]) -> str:
-    """Return the end of a sentence that suggests one of some commands, if one may be meant."""
-    from halo_scheduler.service.lookup import near_name  # noqa: PLC0415 - only when something was not found
+def _suggestion(wanted: str, names: list[str]) -> str:
+    """Return "; did you mean …?" for a name that resembles a command, else nothing."""
+    from halo_scheduler.service.lookup import near_name  # noqa: PLC0415 - only for a wrong command
 
-    for name, others in _CALLED_ELSEWHERE.items():
-        # What is no command itself is one below another, or an option.
+    for name, others in _SYNONYMS.items():
+        # A synonym may stand for a subcommand or an option too; those are suggested at the top level only.
         if wanted.lower() in others and (name in names or (name not in _ENTRIES and names == list(_ENTRIES))):
             return f"; did you mean {name!r}?"
     return near_name(wanted, names)

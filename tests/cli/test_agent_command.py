@@ -41,11 +41,11 @@ def test_agents_are_listed_with_the_way_their_prompt_takes() -> None:
 
 def test_an_agent_is_added_and_changed_in_its_place() -> None:
     done = _halo("agent", "set", "mine", "--default", "--", "my-agent", "--file", "{prompt_file}")
-    assert done.output == "added mine, which gets its prompt in a file\n"
+    assert done.output == "added mine; prompt in a file\n"
     assert _settings().agents == (*PRESETS, Agent(name="mine", argv=("my-agent", "--file", "{prompt_file}")))
     assert _settings().default_agent == "mine"
     assert _halo("agent", "set", "claude", "--", "claude", "-p", "{prompt}").output == (
-        "changed claude, which gets its prompt as an argument\n"
+        "changed claude; prompt as an argument\n"
     )
     assert _settings().agents[0] == Agent(name="claude", argv=("claude", "-p", "{prompt}"))
     assert (len(_settings().agents), _settings().default_agent) == (5, "mine")
@@ -60,13 +60,13 @@ def test_an_agent_is_forgotten_and_those_who_miss_it_are_named() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("review", Manual(), Prompt(text="x", agent="codex"))
     done = _halo("agent", "remove", "codex")
-    assert done.stdout == "forgot codex\n"
-    assert "1 job still named it: review" in done.stderr
+    assert done.stdout == "removed codex\n"
+    assert "1 job still uses it: review" in done.stderr
     assert [found.name for found in _settings().agents] == ["claude", "gemini", "ollama"]
 
 
 def test_the_default_agent_is_forgotten_only_when_it_is_the_last() -> None:
-    assert "choose another one first" in str(_halo("agent", "remove", "claude").exception)
+    assert "first choose another" in str(_halo("agent", "remove", "claude").exception)
     for name in ("codex", "gemini", "ollama", "claude"):
         assert _halo("agent", "remove", name).exit_code == 0
     assert "no agents" in _halo("agent", "list").output
@@ -130,11 +130,11 @@ def test_each_kind_of_setting_is_read(name: str, text: str, value: object) -> No
     [
         (["get", "asistants"], "did you mean 'assistants'?"),
         (["set", "assistants", "all"], "assistants: must be one of read, run, edit"),
-        (["set", "assistants_may_edit", "maybe"], "is on or off, not 'maybe'"),
-        (["set", "max_concurrent", "many"], "is a whole number, not 'many'"),
+        (["set", "assistants_may_edit", "maybe"], "must be on or off, not 'maybe'"),
+        (["set", "max_concurrent", "many"], "must be a whole number, not 'many'"),
         (["set", "max_concurrent", "0"], "max_concurrent: must be between 1 and"),
         (["set", "theme", "pink"], "theme: must be one of"),
-        (["set", "agents", "x"], "use: halo agent set"),
+        (["set", "agents", "x"], "change agents with: halo agent set"),
     ],
 )
 def test_a_wrong_setting_is_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:

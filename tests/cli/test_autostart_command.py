@@ -34,9 +34,9 @@ def test_it_is_switched_on_and_off_as_by_the_settings(config: Path, tmp_path: Pa
     assert _halo("status").startswith("off: ")
     assert str(entry) in _halo("on")
     assert system_autostart().is_current(login_command())
-    assert _halo("status") == f"on: Halo starts when you log in; the entry is {entry}\n"
+    assert _halo("status") == f"on: Halo starts at login ({entry})\n"
     assert json.loads(_halo("status", "--json")) == {"is_on": True, "is_current": True, "where": str(entry)}
-    assert _halo("off") == "Halo does not start any more when you log in\n"
+    assert _halo("off") == "Halo no longer starts at login\n"
     assert not entry.exists()
     # Nothing needs a database for that.
     assert not (tmp_path / "halo").exists()
@@ -45,7 +45,7 @@ def test_it_is_switched_on_and_off_as_by_the_settings(config: Path, tmp_path: Pa
 @pytest.mark.usefixtures("config")
 def test_an_entry_that_starts_something_else_is_said() -> None:
     system_autostart().turn_on(["/another/halo"])
-    assert "starts another Halo" in _halo("status")
+    assert "starts another installation" in _halo("status")
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(config: Path) -> None:

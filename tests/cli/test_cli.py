@@ -52,22 +52,22 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("lst",), "there is no command 'lst'; did you mean 'list'?"),
-        (("ls",), "there is no command 'ls'; did you mean 'list'?"),
-        (("delete", "backup"), "there is no command 'delete'; did you mean 'remove'?"),
-        (("help",), "there is no command 'help'; did you mean '--help'?"),
-        (("restore", "x"), "there is no command 'restore'; did you mean 'trash restore'?"),
-        (("backup", "lst"), "there is no command 'backup lst'; did you mean 'list'?"),
-        (("secret", "rm", "X"), "there is no command 'secret rm'; did you mean 'remove'?"),
-        (("quiet", "restore"), "there is no command 'quiet restore'"),
+        (("lst",), "no such command: 'lst'; did you mean 'list'?"),
+        (("ls",), "no such command: 'ls'; did you mean 'list'?"),
+        (("delete", "backup"), "no such command: 'delete'; did you mean 'remove'?"),
+        (("help",), "no such command: 'help'; did you mean '--help'?"),
+        (("restore", "x"), "no such command: 'restore'; did you mean 'trash restore'?"),
+        (("backup", "lst"), "no such command: 'backup lst'; did you mean 'list'?"),
+        (("secret", "rm", "X"), "no such command: 'secret rm'; did you mean 'remove'?"),
+        (("quiet", "restore"), "no such command: 'quiet restore'"),
         (("preview", "--every"), "halo: option '--every' requires an argument\n"),
         (("preview",), "give exactly one of --every, --after, --cron, --once and --manual"),
         (("preview", "--every", "5m", "--manual"), "give exactly one of"),
         (("preview", "--every", "5x"), "every: cannot read the interval '5x': the unit is unknown"),
         (("preview", "--cron", "* *"), "it has 2 fields"),
         (("preview", "--cron", "@daily", "--tz", "Mars"), "unknown time zone 'Mars'"),
-        (("preview", "--every", "5m", "--tz", "UTC"), "--tz goes with --cron only"),
-        (("preview", "--manual", "--anchor", "9:00"), "--anchor goes with --every only"),
+        (("preview", "--every", "5m", "--tz", "UTC"), "--tz needs --cron"),
+        (("preview", "--manual", "--anchor", "9:00"), "--anchor needs --every"),
         (("preview", "--once", "some day"), "cannot read the time 'some day'"),
         (("preview", "--manual", "-n", "0"), "must be between 1 and 1000, not 0"),
     ],
@@ -120,7 +120,7 @@ def test_closed_standard_streams_are_no_error(tmp_path: Path, monkeypatch: pytes
         {halo} list >&- && {halo} list >&- 2>&- <&- && {halo} remove backup <&- && {halo} secret set TOKEN <&-
     """
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60)
-    assert done.stdout == "removed backup; get it back with: halo trash restore backup\n"
+    assert done.stdout == "removed backup; restore it with: halo trash restore backup\n"
     assert done.stderr.startswith("halo: ")
     assert "internal error" not in done.stderr
 

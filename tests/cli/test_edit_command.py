@@ -185,7 +185,7 @@ def test_followers_are_added_changed_and_dropped() -> None:
         Follower(job_id=second, on=FollowOn.FAILURE),
     )
     assert "then      report, after each run; alarm, after each failure\n" in done.output
-    assert _edit("--no-followers").output == "changed job\n  then      nothing any more\n"
+    assert _edit("--no-followers").output == "changed job\n  then      none\n"
     assert _job(job_id).followers == ()
 
 
@@ -199,7 +199,7 @@ def test_name_group_description_and_enabling() -> None:
         "  status    disabled",
         "  about     all of it",
         "  next      disabled",
-        "  group     none any more",
+        "  group     none",
     ]
     assert CliRunner().invoke(halo, ["edit", "backup", "--enabled", "--group", "day"]).exit_code == 0
     assert (_job(job_id).enabled, _job(job_id).group) == (True, "day")
@@ -208,7 +208,7 @@ def test_name_group_description_and_enabling() -> None:
 def test_what_is_so_already_is_no_change() -> None:
     job_id = _add(schedule=Every("1h"))
     done = _edit("--every", "1h", "--dir", "/srv")
-    assert (done.exit_code, done.output) == (0, "nothing was changed in job\n")
+    assert (done.exit_code, done.output) == (0, "no changes to job\n")
     with Scheduler.open() as scheduler:
         assert EventKind.JOB_EDITED not in {event.kind for event in scheduler._store.events.of_job(job_id)}
 
@@ -218,28 +218,28 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
     done = _edit("--every", "5s", "--env", "T=${secret:TOKEN}")
     assert "  when      every 10 seconds\n" in done.output
     assert "▲ 5s is too short" in done.output
-    assert "the secret TOKEN is not set yet: halo secret set TOKEN" in done.output
+    assert "the secret TOKEN isn't set; set it with: halo secret set TOKEN" in done.output
 
 
 @pytest.mark.parametrize(
     ("before", "arguments", "sentence"),
     [
-        (_COMMAND, [], "say what to change"),
-        (_COMMAND, ["--header", "a: b"], "--header goes with --http only"),
-        (_COMMAND, ["--agent", "codex"], "--agent goes with --prompt only"),
-        (_COMMAND, ["--shell", "sh"], "give the line as one argument, in quotes"),
-        (_COMMAND, ["--tz", "UTC"], "--tz goes with --cron only"),
-        (_COMMAND, ["--anchor", "9:00"], "--anchor goes with --every only"),
-        (_COMMAND, ["--work-token", "X"], "--work-token goes with --work-github only"),
-        (_COMMAND, ["--if-deadline", "1h"], "--if-deadline goes with a condition"),
+        (_COMMAND, [], "give at least one option"),
+        (_COMMAND, ["--header", "a: b"], "--header needs --http"),
+        (_COMMAND, ["--agent", "codex"], "--agent needs --prompt"),
+        (_COMMAND, ["--shell", "sh"], "give the line as one quoted argument"),
+        (_COMMAND, ["--tz", "UTC"], "--tz needs --cron"),
+        (_COMMAND, ["--anchor", "9:00"], "--anchor needs --every"),
+        (_COMMAND, ["--work-token", "X"], "--work-token needs --work-github"),
+        (_COMMAND, ["--if-deadline", "1h"], "--if-deadline needs a condition"),
         (_COMMAND, ["--group", "a", "--no-group"], "give either --group or --no-group"),
-        (_COMMAND, ["--on-success", "other", "--then", "other"], "--then is for all ends"),
+        (_COMMAND, ["--on-success", "other", "--then", "other"], "use --then to run it after every run"),
         (_COMMAND, ["--rename", "other"], "already a job named 'other'"),
         (_COMMAND, ["--then", "job"], "a job cannot run after itself"),
         (_COMMAND, ["--then", "ohter"], "did you mean 'other'?"),
-        (_REQUEST, ["--dir", "/"], "--dir goes with a command or a prompt only"),
-        (_REQUEST, ["--stdin", "x"], "--stdin goes with a command only"),
-        (Callback("f"), ["--dir", "/"], "--dir goes with a command, a request or a prompt only"),
+        (_REQUEST, ["--dir", "/"], "--dir needs a command or a prompt"),
+        (_REQUEST, ["--stdin", "x"], "--stdin needs a command"),
+        (Callback("f"), ["--dir", "/"], "--dir needs a command, a request or a prompt"),
     ],
 )
 def test_wrong_use_is_refused_and_nothing_is_changed(
@@ -268,10 +268,10 @@ def test_a_job_that_was_changed_meanwhile_is_not_overwritten() -> None:
 
 def test_help_has_the_options_in_sections_and_no_usual_values() -> None:
     changing, adding = (CliRunner().invoke(halo, [name, "--help"]).output for name in ("edit", "add"))
-    titles = ["When it runs:", "What it does:", "What it waits for when it is due:", "What runs after it:"]
+    titles = ["Schedule:", "Action:", "Conditions (a due run waits until all are met):", "Follow-up jobs:"]
     for text in (changing, adding):
         assert sorted(titles, key=text.index) == titles
-        assert text.index("Examples:") < text.index("When it runs:")
+        assert text.index("Examples:") < text.index("Schedule:")
     assert "Exit codes that mean success. [0]" in adding
     assert "Exit codes that mean success." in changing
     assert "Exit codes that mean success. [0]" not in changing

@@ -166,7 +166,7 @@ def test_a_name_that_looks_like_another_is_pointed_out(other: str) -> None:
     assert (
         f"▲ {words}" in _halo("import", "-", "--yes", stdin=json.dumps({"version": 1, "jobs": [job]})).output
     )
-    assert f"beware    {words}" in _halo("show", other).output
+    assert f"warning   {words}" in _halo("show", other).output
     assert f": {words}\n" in _halo("resume", other).stderr
 
 
@@ -179,7 +179,7 @@ def test_what_is_odd_is_not_resumed_with_all_that_was_imported() -> None:
     done = _halo("resume", "--imported")
     assert done.stdout == "resumed 1 job\n"
     assert "▲ odd: invisible characters in action.argv[1]: U+200B ZERO WIDTH SPACE\n" in done.stderr
-    assert "still paused until you have looked at it: odd\n" in done.stderr
+    assert "still paused, review and resume by name: odd\n" in done.stderr
     assert _halo("resume", "odd").exit_code == 0
 
 
@@ -235,7 +235,7 @@ def test_what_the_trash_says_can_be_pasted_into_a_shell() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job(_NAME, Manual(), Command(argv=("true",)))
     removed = _halo("remove", _NAME, "--yes").output
-    assert rf"removed {_SHOWN_NAME}; get it back with: halo trash restore $'deploy\U0000200b" in removed
+    assert rf"removed {_SHOWN_NAME}; restore it with: halo trash restore $'deploy\U0000200b" in removed
     for output in (_halo("trash").output, _halo("trash", "restore", _NAME).output):
         assert _SHOWN_NAME in output
         assert _hidden_in(output) == []

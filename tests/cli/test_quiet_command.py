@@ -51,12 +51,12 @@ def test_without_any_it_says_how_to_begin() -> None:
 
 def test_quiet_times_are_added_and_listed_with_what_holds_now() -> None:
     done = _quiet("add", "Nights", "--from", "22:00", "--to", "6:00")
-    assert done.output == "added the quiet time Nights: every day, 22:00–06:00\n"
+    assert done.output == "added quiet hours Nights: every day, 22:00–06:00\n"
     given = ("--from", "9:00", "--to", "13:00", "--days", "mon-fri,Sunday", "--group", "heavy", "--tz", "UTC")
     done = _quiet("add", *given)
-    assert "added a quiet time: Mon–Fri, Sun, 09:00–13:00 (UTC) for the group heavy" in done.output
-    assert "no job is in the group 'heavy' yet" in done.output
-    assert "it holds now, until" in done.output
+    assert "added quiet hours: Mon–Fri, Sun, 09:00–13:00 (UTC) for group heavy" in done.output
+    assert "the group 'heavy' has no jobs yet" in done.output
+    assert "they apply now, until" in done.output
     days = tuple(day for day in Weekday if day is not Weekday.SATURDAY)
     assert _times() == (
         QuietTime(name="Nights"),
@@ -95,8 +95,8 @@ def test_one_for_a_group_that_has_jobs_is_added_without_a_warning() -> None:
 def test_they_are_removed_by_name_and_by_number() -> None:
     for name in ("Nights", "", "Meetings", "2"):
         assert _quiet("add", name, "--from", "1:00", "--to", "2:00").exit_code == 0
-    assert _quiet("remove", "2").output == "removed the quiet time 2\n"
-    assert _quiet("remove", "2").output == "removed a quiet time\n"
+    assert _quiet("remove", "2").output == "removed quiet hours 2\n"
+    assert _quiet("remove", "2").output == "removed quiet hours\n"
     assert [time.name for time in _times()] == ["Nights", "Meetings"]
     assert _quiet("remove", "--yes", "Nights").exit_code == 0
     assert [time.name for time in _times()] == ["Meetings"]
@@ -119,7 +119,7 @@ def test_on_a_terminal_it_asks_before_it_removes() -> None:
     os.close(keys)
     os.close(terminal)
     assert done.returncode == 1
-    assert "Remove the quiet time Nights, every day, 22:00–06:00? [y/N]" in done.stderr
+    assert "Remove quiet hours Nights, every day, 22:00–06:00? [y/N]" in done.stderr
     assert len(_times()) == 1
 
 
@@ -134,13 +134,13 @@ def test_on_a_terminal_it_asks_before_it_removes() -> None:
         (["add", "x", "--from", "1:00", "--to", "2:00", "--days", ""], "like mon-fri,sun"),
         (["add", "x", "--from", "1:00", "--to", "2:00", "--tz", "Mars"], "unknown time zone 'Mars'"),
         (["add", "x", "--from", "1:00", "--to", "2:00", "--group", ""], "group: is empty"),
-        (["add", "Nights", "--from", "1:00", "--to", "2:00"], "already a quiet time named 'Nights'"),
+        (["add", "Nights", "--from", "1:00", "--to", "2:00"], "quiet hours named 'Nights' exist already"),
         (["remove", "nights"], "did you mean 'Nights'?"),
-        (["remove", "0"], "there is no quiet time '0'"),
-        (["remove", "2"], "there is no quiet time '2'"),
-        (["remove", "9" * 5_000], "there is no quiet time"),
-        (["remove", ""], "there is no quiet time ''"),
-        (["--json", "remove", "1"], "put --json behind the command"),
+        (["remove", "0"], "no such quiet hours: '0'"),
+        (["remove", "2"], "no such quiet hours: '2'"),
+        (["remove", "9" * 5_000], "no such quiet hours: "),
+        (["remove", ""], "no such quiet hours: ''"),
+        (["--json", "remove", "1"], "put --json after the command"),
     ],
 )
 def test_wrong_use_is_refused_and_nothing_is_changed(arguments: list[str], sentence: str) -> None:
@@ -153,4 +153,7 @@ def test_wrong_use_is_refused_and_nothing_is_changed(arguments: list[str], sente
 
 def test_the_settings_point_to_it() -> None:
     assert "quiet_times" not in CliRunner().invoke(halo, ["config", "get", "--json"]).output
-    assert "use: halo quiet" in CliRunner().invoke(halo, ["config", "get", "quiet_times"]).output
+    assert (
+        "change quiet_times with: halo quiet add"
+        in CliRunner().invoke(halo, ["config", "get", "quiet_times"]).output
+    )

@@ -65,7 +65,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_only_shows_something_does_so(home: Path, arguments: list[str]) -> None:
     shown = CliRunner().invoke(halo, arguments, catch_exceptions=False)
     assert shown.exit_code == 0
-    assert "cannot be written; check its permissions and its disk; this is what it holds" in shown.stderr
+    assert "cannot be written; check its permissions and its disk; showing what is stored" in shown.stderr
     assert str(home) in shown.stderr
 
 

@@ -72,17 +72,17 @@ def test_whoever_follows_pauses_between_looks_however_much_news_there_is(
     monkeypatch.setattr(following, "sleep", paused.append)
     near, far = socket.socketpair()
     with near, far:
-        news = following._News(ChangeStream(near))
+        news = following._Changes(ChangeStream(near))
         for _ in range(3):
             far.send(b"news\n")
             news.wait()
         first, *others = paused
         assert first == 0
-        assert all(0 < pause <= following._SHORTEST_LOOK_S for pause in others)
+        assert all(0 < pause <= following._SHORTEST_POLL_S for pause in others)
         far.close()
         news.wait()
         news.wait()
-        assert paused[-1] == following._LOOK_S
+        assert paused[-1] == following._POLL_S
 
 
 @pytest.mark.usefixtures("lazy_engine")

@@ -68,7 +68,7 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
     done = _halo("import", "-", "--yes", stdin=_FILE)
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "To be created, paused until you resume them:",
+        "New, paused until you resume them:",
         "  + backup",
         "      when     at 02:30 every day (Europe/Berlin)",
         "      does     rsync -a /home '/mnt/back up'",
@@ -80,13 +80,13 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
         "  + alarm",
         "      when     only by hand",
         "      does     POST https://example.org/alarm",
-        "Quiet times:",
+        "Quiet hours:",
         "  + Nights: every day, 22:00–06:00",
-        "Limits of groups:",
+        "Group limits:",
         "  ~ night: no limit → 2 at once",
-        "created 2 jobs; changed the quiet times and the limits of groups",
-        "  the new ones are paused; let them run with: halo resume --imported, or one with: halo resume NAME",
-        "▲ the secret NAS is not set yet: halo secret set NAS",
+        "created 2 jobs; changed quiet hours and group limits",
+        "  new jobs are paused; enable them with: halo resume --imported, or halo resume NAME",
+        "▲ the secret NAS isn't set; set it with: halo secret set NAS",
     ]
     with Scheduler.open() as scheduler:
         jobs = {job.name: job for job in scheduler.list_jobs()}
@@ -99,14 +99,14 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
 def test_what_keeps_a_job_from_starting_is_shown_too() -> None:
     policy = "policy: {in_quiet_time: skip, caps: {runs_per_day: 3, cost_per_day: 1.5}}"
     done = _halo("import", "-", stdin=_FILE.replace("schedule: manual", f"schedule: manual\n    {policy}"))
-    assert "      quiet    is skipped in quiet times\n" in done.stdout
-    assert "      caps     at most 3 runs a day · at most 1.50 a day\n" in done.stdout
+    assert "      quiet    skipped in quiet hours\n" in done.stdout
+    assert "      limits   3 runs a day · cost 1.50 a day\n" in done.stdout
 
 
 def test_the_same_file_again_changes_nothing() -> None:
     _halo("import", "-", "--yes", stdin=_FILE)
     again = _halo("import", "-", stdin=_FILE)
-    assert (again.exit_code, again.stdout) == (0, "As it is already: 2 jobs.\nThere is nothing to change.\n")
+    assert (again.exit_code, again.stdout) == (0, "Unchanged: 2 jobs (backup, alarm)\nNo changes.\n")
 
 
 def test_changes_are_shown_field_by_field() -> None:
@@ -115,26 +115,26 @@ def test_changes_are_shown_field_by_field() -> None:
     other = other.replace("name: alarm\n", "name: alarm\n    description: |\n      one\n      two\n")
     done = _halo("import", "-", "--yes", stdin=other.replace("22:00", "23:00"))
     assert done.stdout.splitlines() == [
-        "To be changed:",
+        "Changed:",
         "  ~ backup",
         "      schedule.cron: 30 2 * * * → 45 2 * * *",
-        "      policy.retry.delay: (as usual) → 5m",
+        "      policy.retry.delay: (default) → 5m",
         "  ~ alarm",
         "      description:",
         "        @@ -0,0 +1,2 @@",
         "        +one",
         "        +two",
-        "Quiet times:",
+        "Quiet hours:",
         "  ~ Nights: every day, 22:00–06:00 → Nights: every day, 23:00–06:00",
-        "changed 2 jobs and the quiet times",
-        "▲ the secret NAS is not set yet: halo secret set NAS",
+        "changed 2 jobs and quiet hours",
+        "▲ the secret NAS isn't set; set it with: halo secret set NAS",
     ]
 
 
 def test_without_anybody_to_ask_nothing_is_stored() -> None:
     done = _halo("import", "-", stdin=_FILE)
     assert done.exit_code == 1
-    assert "there is no terminal to ask on; to do it, add --yes" in done.stderr
+    assert "there is no terminal for the question; add --yes" in done.stderr
     assert _names() == []
 
 
@@ -151,7 +151,7 @@ def test_a_fault_keeps_the_whole_file_out_unless_it_is_skipped() -> None:
     assert "■ line 19, jobs[1].schedule.kind: must be one of every" in done.stdout
     assert "■ line 17, jobs[0].followers[0]: there is no job named 'alarm'" in done.stdout
     assert isinstance(done.exception, Exception)
-    assert str(done.exception).startswith("nothing was stored; mend the 2 faults above")
+    assert str(done.exception).startswith("nothing was saved; fix the 2 errors above")
     assert _names() == []
     skipped = _halo(
         "import", "-", "--yes", "--skip-bad", stdin=bad.replace("[{job: alarm, on: failure}]", "[]")
@@ -200,11 +200,11 @@ def test_a_file_is_read_by_the_ending_of_its_name(home: Path) -> None:
     _halo("import", "-", "--yes", stdin=_FILE)
     for name in ("jobs.json", "jobs.yaml", "jobs.yml"):
         assert _halo("export", "-o", str(home / name)).exit_code == 0
-        assert "There is nothing to change." in _halo("import", str(home / name)).stdout
+        assert "No changes." in _halo("import", str(home / name)).stdout
     assert json.loads((home / "jobs.json").read_text())["version"] == 1
     missing = _halo("import", str(home / "missing.yaml"))
     assert missing.exit_code == 2
-    assert "cannot be read: No such file or directory" in missing.stderr
+    assert f"cannot read {home / 'missing.yaml'}: No such file or directory" in missing.stderr
     # An endless file is not read to its end.
     assert "larger than 5 MB" in str(_halo("import", "/dev/zero").exception)
 
@@ -235,7 +235,7 @@ def test_an_export_says_which_followers_it_leaves_out() -> None:
     _halo("remove", "alarm", "--yes")
     done = _halo("export")
     assert "followers" not in done.stdout
-    assert "▲ backup: a job that runs after it is gone; that was left out" in done.stderr
+    assert "▲ backup: left out a follow-up job that no longer exists" in done.stderr
 
 
 def test_an_export_says_what_no_file_brings_along(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,11 +246,11 @@ def test_an_export_says_what_no_file_brings_along(monkeypatch: pytest.MonkeyPatc
             scheduler.add_job(name, Manual(), Prompt(text="hi", agent=agent))
     command = "halo agent set mine -- 'my agent' '{prompt}'"
     assert _halo("export").stderr.splitlines() == [
-        f"▲ the agent mine is part of the settings and not of the file; elsewhere, first: {command}"
+        f"▲ the file doesn't contain the agent mine; where you import it, first run: {command}"
     ]
     assert _halo("export", "b", "c").stderr == ""
     monkeypatch.setattr("halo_scheduler.transfer.text_file.MOST_ITEMS", 1)
-    assert "▲ a file that is taken in again has at most 1 jobs and 5 MB" in _halo("export", "b", "c").stderr
+    assert "▲ an import takes at most 1 jobs and 5 MB" in _halo("export", "b", "c").stderr
     assert _halo("export", "--format", "crontab").stderr == ""
 
 
@@ -280,7 +280,7 @@ def test_an_export_never_leaves_half_a_file(home: Path, monkeypatch: pytest.Monk
 def test_a_file_that_cannot_be_written_is_named(home: Path, place: str, sentence: str) -> None:
     done = _halo("export", "-o", str(home / place))
     assert done.exit_code == 1
-    assert done.stderr == f"Error: {home / place} cannot be written: {sentence}\n"
+    assert done.stderr == f"Error: cannot write {home / place}: {sentence}\n"
 
 
 def test_the_name_of_the_file_says_what_is_written(home: Path) -> None:
@@ -375,7 +375,7 @@ def test_the_question_is_asked_on_the_terminal_also_when_the_file_comes_from_sta
     file = home / "jobs.yaml"
     file.write_text(_FILE)
     refused = _at_a_terminal(home, "import", "-", typed="n\n", stdin=file)
-    assert "Do that? [y/N]:" in refused.stdout
+    assert "Apply these changes? [y/N]:" in refused.stdout
     assert refused.returncode == 1
     assert _names() == []
     done = _at_a_terminal(home, "import", "-", typed="y\n", stdin=file)

@@ -61,10 +61,10 @@ def test_a_crontab_is_taken_in_from_standard_input() -> None:
     assert refused.exit_code != 0
     told = [line.partition(": ")[0::2] for line in refused.stdout.splitlines()[-5:]]
     assert [place for place, _ in told] == [
-        "Left out:",
+        "Skipped:",
         "  ◌ line 1",
         "  ◌ line 4",
-        "Not to be taken in:",
+        "Errors:",
         "  ■ line 5",
     ]
     assert told[1][1].startswith("MAILTO=me: Halo sends no mail")
@@ -77,7 +77,7 @@ def test_a_crontab_is_taken_in_from_standard_input() -> None:
         Cron("0 3 * * *"),
         StatusReason.IMPORTED,
     )
-    assert "There is nothing to change." in _halo("import", "-", "--skip-bad", stdin=crontab).stdout
+    assert "No changes." in _halo("import", "-", "--skip-bad", stdin=crontab).stdout
 
 
 def test_several_timers_are_taken_in_at_once(home: Path) -> None:
@@ -158,7 +158,7 @@ def test_nothing_is_stored_when_nobody_sees_what_it_would_be(monkeypatch: pytest
     monkeypatch.setattr("halo_scheduler.cli.terminal.import_preview.print_preview", closed)
     done = _halo("import", "-", "--yes", stdin="@daily x\n")
     assert done.exit_code != 0
-    assert "nothing was stored" in done.stderr
+    assert "nothing was saved" in done.stderr
     assert _jobs() == {}
 
 
@@ -179,13 +179,13 @@ def test_jobs_become_what_the_files_say(folder: Path) -> None:
     jobs = _jobs()
     assert {job.status for job in jobs.values()} == {JobStatus.IDLE}
     assert jobs["backup"].followers[0].job_id == jobs["report"].id
-    assert _halo("apply", folder).stdout == "As it is already: 2 jobs.\nThere is nothing to change.\n"
+    assert _halo("apply", folder).stdout == "Unchanged: 2 jobs (backup, report)\nNo changes.\n"
 
 
 def test_the_difference_is_shown_and_nothing_stored_without_a_yes(folder: Path) -> None:
     refused = _halo("apply", folder)
     assert refused.exit_code == 1
-    assert "To be created:" in refused.stdout
+    assert "New:\n" in refused.stdout
     assert _jobs() == {}
 
 
@@ -194,12 +194,10 @@ def test_other_jobs_are_left_alone_unless_they_are_pruned(folder: Path) -> None:
         for name in ("other", "an old one"):
             scheduler.add_job(name, Manual(), _TRUE)
     done = _halo("apply", folder, "--yes")
-    assert done.stdout.startswith(
-        "In none of the files, and left alone without --prune: an old one, other.\n"
-    )
+    assert done.stdout.startswith("Not in the files, kept without --prune: an old one, other.\n")
     assert set(_jobs()) == {"report", "backup", "other", "an old one"}
     pruned = _halo("apply", folder, "--prune", "--yes")
-    assert pruned.stdout.splitlines()[:3] == ["To be removed, into the trash:", "  − an old one", "  − other"]
+    assert pruned.stdout.splitlines()[:3] == ["Removed (to the trash):", "  − an old one", "  − other"]
     assert set(_jobs()) == {"report", "backup"}
 
 
@@ -207,7 +205,7 @@ def test_of_many_other_jobs_some_are_named(folder: Path) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_jobs([{"name": f"j{n:02}", "schedule": Manual(), "action": _TRUE} for n in range(30)])
     first = _halo("apply", folder).stdout.splitlines()[0]
-    assert first.startswith("In none of the files, and left alone without --prune: j00, j01, ")
+    assert first.startswith("Not in the files, kept without --prune: j00, j01, ")
     assert first.endswith(", j09 and 20 more.")
 
 
@@ -230,7 +228,7 @@ def test_enabled_is_what_the_file_says_and_pauses_stay(folder: Path) -> None:
         runs = scheduler.get_job(jobs["backup"])
     assert runs is not None
     done = _halo("apply", folder, "--yes")
-    assert "      enabled: false → (as usual)" in done.stdout
+    assert "      enabled: false → (default)" in done.stdout
     jobs_now = _jobs()
     assert jobs_now["report"].status is JobStatus.IDLE
     assert jobs_now["backup"] == runs
@@ -248,8 +246,8 @@ def test_a_fault_in_one_file_keeps_all_of_them_out(folder: Path) -> None:
     assert done.exit_code != 0
     assert "■ broken.yaml, line 3: this is not YAML" in done.stdout
     assert "■ gone.yaml: cannot be read: No such file or directory" in done.stdout
-    assert "■ pipe.json: is no plain file" in done.stdout
-    assert str(done.exception) == "nothing was stored; mend the 4 faults above"
+    assert "■ pipe.json: is not a regular file" in done.stdout
+    assert str(done.exception) == "nothing was saved; fix the 4 errors above"
     assert "■ wrong.yaml, line 3, schedule.kind: must be one of" in done.stdout
     assert _jobs() == {}
 
@@ -280,7 +278,7 @@ def test_a_link_to_a_folder_is_not_followed_and_that_is_said(folder: Path, home:
     done = _halo("apply", folder, "--yes")
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-4:-1] == [
-        "Left out:",
+        "Skipped:",
         "  ◌ night/linked: links to folders are not followed",
         "  ◌ night/round: links to folders are not followed",
     ]
@@ -291,7 +289,7 @@ def test_an_empty_folder_never_removes_everything(home: Path) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("mine", Manual(), _TRUE)
     done = _halo("apply", home / "empty", "--prune", "--yes")
-    assert "there are no .yaml, .yml or .json files in" in str(done.exception)
+    assert str(done.exception).startswith("no .yaml, .yml or .json files in ")
     assert set(_jobs()) == {"mine"}
 
 

@@ -77,7 +77,7 @@ def test_what_is_not_in_the_trash_cannot_come_back() -> None:
         error = _halo("trash", "restore", wanted).exception
         assert isinstance(error, JobNotFoundError)
         assert str(error) == sentence
-    assert "--json goes with the list only" in _halo("trash", "--json", "restore", "report").output
+    assert "put --json after the command" in _halo("trash", "--json", "restore", "report").output
 
 
 def test_a_copy_has_everything_and_does_nothing_until_it_is_resumed() -> None:
@@ -92,7 +92,7 @@ def test_a_copy_has_everything_and_does_nothing_until_it_is_resumed() -> None:
             followers=[Follower(job_id=follower)],
         )
     done = _halo("duplicate", "backup")
-    assert done.output == "copied backup to backup (copy)\n  let it run with: halo resume 'backup (copy)'\n"
+    assert done.output == "copied backup to backup (copy)\n  enable it with: halo resume 'backup (copy)'\n"
     jobs = _jobs()
     copy, original = jobs["backup (copy)"], jobs["backup"]
     assert copy.id != job_id
@@ -115,7 +115,7 @@ def test_a_copy_may_have_a_name_and_run_at_once() -> None:
 def test_a_copy_of_what_an_assistant_made_waits_for_a_look_as_well() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("made", Every("1h"), paused_by=StatusReason.ASSISTANT)
-    assert "let it run with: halo resume" in _halo("duplicate", "made", "again", "--enable").output
+    assert "enable it with: halo resume" in _halo("duplicate", "made", "again", "--enable").output
     again = _jobs()["again"]
     assert (again.status, again.status_reason) == (JobStatus.PAUSED, StatusReason.ASSISTANT)
 

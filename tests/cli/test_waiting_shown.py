@@ -98,7 +98,7 @@ def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:
     assert r"waiting for /\u202e to be there " in text
     assert "waiting: limit reached" in text
     shown = _halo("show", "backup").output
-    assert r"status    waiting for /\u202e to be there, until " in shown
+    assert r"status    waiting for /\u202e to be there, deadline " in shown
     assert json.loads(_halo("show", "backup", "--json").output)["waits_until"] == until
     status = _halo("status").output
     assert "▲ backup: waiting for /\\u202e to be there\n" in status
@@ -120,8 +120,8 @@ def test_a_chain_run_that_waits_is_shown_with_what_it_follows() -> None:
     assert line.startswith("▲")
     assert "waiting for network  " in line
     text = _halo("show", "report").output
-    assert "waits     network: a run after backup, since " in text
-    assert "waits     limit reached: a run after backup, since " in text
+    assert "waits     a run after backup, waiting for network, since " in text
+    assert "waits     a run after backup, waiting: limit reached, since " in text
     assert "2096 at " in text
     status = _halo("status").output
     assert "▲ report: waiting for network (1 run after backup)\n" in status
@@ -139,7 +139,7 @@ def test_chain_runs_that_pile_up_are_shown_in_one_line() -> None:
             let_chain_wait(scheduler, backup, report, NETWORK)
     lines = [line for line in _halo("show", "report").output.splitlines() if line.startswith("  waits ")]
     assert len(lines) == 1
-    assert lines[0].startswith("  waits     network: 5 runs after backup, the first since ")
+    assert lines[0].startswith("  waits     5 runs after backup, waiting for network, the first since ")
     assert "▲ report: waiting for network (5 runs after backup)\n" in _halo("status").output
     assert len(json.loads(_halo("status", "--json").output)["waiting_runs"]) == 5
 
@@ -186,13 +186,16 @@ def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
     assert (
         "starts    only when /mnt/x is there and with a load below 2; skipped after waiting 2 hours\n" in text
     )
-    assert "quiet     is skipped in quiet times\n" in text
+    assert "quiet     skipped in quiet hours\n" in text
     assert "quiet " not in _halo("show", "other").output
     with Scheduler.open() as scheduler:
         times = (QuietTime(name="Always", start="00:00", end="24:00"), QuietTime(group="night"))
         scheduler.settings.change(quiet_times=times)
-    assert "quiet     is skipped in Always; it is quiet now, until " in _halo("show", "backup").output
-    assert "quiet     waits in the quiet times Always and 22:00–06:00; it is" in _halo("show", "other").output
+    assert "quiet     skipped in quiet hours Always; now quiet until " in _halo("show", "backup").output
+    assert (
+        "quiet     waits in quiet hours Always and 22:00–06:00; now quiet until "
+        in _halo("show", "other").output
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,8 +245,8 @@ def test_advice_is_shown_with_who_gave_it_why_and_for_how_long() -> None:
         job_id = scheduler.add_job("poll", Every("1h"))
         scheduler.propose_interval(job_id, "5m", "2h", "queue is long", source=HintSource.USER)
     text = _halo("show", "poll").output
-    assert "advice    every 5 min, from you, until " in text
-    assert text.split("advice")[1].splitlines()[0].endswith(": queue is long")
+    assert "hint      every 5 min, from you, until " in text
+    assert text.split("hint ")[1].splitlines()[0].endswith(": queue is long")
     hints = json.loads(_halo("show", "poll", "--json").output)["hints"]
     assert (hints["interval_ms"], hints["source"], hints["reason"]) == (
         300_000,
@@ -260,7 +263,7 @@ def test_advice_that_does_not_count_any_more_is_not_shown() -> None:
         with scheduler._store.transaction():
             old = Hints(next_at=1_000, expires_at=2_000, source=HintSource.JOB)
             scheduler._store.jobs.save_states([record.evolve(hints=old)])
-    assert "advice" not in _halo("show", "poll").output
+    assert "hint " not in _halo("show", "poll").output
 
 
 def test_a_run_is_shown_with_its_cause_its_proposal_and_its_note() -> None:
@@ -275,7 +278,7 @@ def test_a_run_is_shown_with_its_cause_its_proposal_and_its_note() -> None:
         with scheduler._store.transaction():
             scheduler._store.runs.insert(runs, 1)
         scheduler.remove_job(backup)
-    proposed = "proposed every 5 min for 1 h, the next after 1 min 30 s (queue\\x1b[31m is long)"
+    proposed = "hint: every 5 min for 1 h, the next after 1 min 30 s (queue\\x1b[31m is long)"
     for command in ("show", "history"):
         text = _halo(command, "report").output
         assert f"success, {proposed}, after backup\n" in text
@@ -283,5 +286,5 @@ def test_a_run_is_shown_with_its_cause_its_proposal_and_its_note() -> None:
     data = {run["id"]: run for run in json.loads(_halo("history", "report", "--json").output)}
     assert (data["then"]["caused_by"], data["then"]["proposal"]["every_ms"]) == ("cause", 300_000)
     done = _halo("logs", "report", "--run", "then")
-    assert (done.stdout, done.stderr) == ("", f"  it ran after backup\n  it {proposed}\n")
-    assert _halo("logs", "report", "--run", "lost").stderr == "  it ran after another job\n  it was late\n"
+    assert (done.stdout, done.stderr) == ("", f"  ran after backup\n  {proposed}\n")
+    assert _halo("logs", "report", "--run", "lost").stderr == "  ran after another job\n  it was late\n"

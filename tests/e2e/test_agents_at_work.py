@@ -114,7 +114,7 @@ def test_a_prompt_from_the_terminal_works_through_a_folder(house: House) -> None
     # What an item says is never filled in.
     assert done.stdout.startswith("Work on First things for work.\n\n# First things\n\n- id: first.md\n")
     assert "Do *this*, {{answer}} ${secret:X}." in done.stdout
-    assert "success, worked on first.md: First things, cost 0.25" in done.stderr
+    assert "success, item first.md: First things, cost 0.25" in done.stderr
     until(lambda: _places(house) == {"done": ["first.md"], "ready": ["second.md"]})
     assert _halo("run", "work", "--wait").returncode == 0
     nothing = _halo("run", "work", "--wait")
@@ -208,21 +208,24 @@ def test_a_question_waits_for_its_answer_and_the_answer_for_its_run(house: House
     # It asked again, and would so a second after this one is dismissed.
     house.scheduler.pause_job(job_id)
     assert _halo("answer", "asks", "--dismiss").returncode == 0
-    assert _halo("inbox").stdout == "nothing waits for you\n"
+    assert _halo("inbox").stdout == "no open questions\n"
 
 
 def test_what_is_answered_wrongly_is_one_sentence_and_an_exit_code(house: House) -> None:
     house.start()
     house.end_of(house.begin(_prompt("x", ["say", "::needs-input Well?"])))
     for arguments, exit_code, sentence in (
-        (("nobody", "x"), 3, "nothing asked by 'nobody' waits for an answer"),
+        (("nobody", "x"), 3, "no open question of 'nobody'"),
         (("job 1", " "), 2, "the answer is empty"),
         (("job 1",), 2, "give either an answer or --dismiss"),
     ):
         done = _halo("answer", *arguments)
         assert (done.returncode, done.stdout) == (exit_code, "")
         assert sentence in done.stderr
-        assert (done.stderr.startswith("halo: "), done.stderr.count("\n")) == (True, 1)
+        usage = "usage: halo answer [OPTIONS] RUN TEXT|-"
+        first, *rest = done.stderr.splitlines()
+        assert first.startswith("halo: ")
+        assert rest == ([usage] if sentence.startswith("give ") else [])
 
 
 def test_issues_are_taken_reported_and_given_back(house: House, github: GithubSite) -> None:

@@ -41,7 +41,7 @@ class _Daemon:
         )
         self.said = ""
         assert self.process.stderr is not None
-        while "running the jobs of" not in self.said:
+        while "running jobs from" not in self.said:
             line = self.process.stderr.readline()
             assert line, self.said
             self.said += line
@@ -126,7 +126,7 @@ def test_cancel_stops_the_run() -> None:
     with Scheduler.open() as scheduler:
         until(lambda: len(scheduler.get_run_log(outcome=Outcome.RUNNING)) == 1)
         done = _halo("cancel", "job")
-        assert (done.returncode, done.stdout) == (0, "asked job to stop; by force in 10 seconds\n")
+        assert (done.returncode, done.stdout) == (0, "asked job to stop; it will be killed in 10 seconds\n")
         until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)
 
 
@@ -139,11 +139,11 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         report = next(job for job in scheduler.list_jobs() if job.name == "report")
         done = _halo("run", "backup", "--wait")
         assert done.returncode == 0
-        assert f"▲ by hand, it does not wait for {missing} to be there\n" in done.stderr
+        assert f"▲ manual run, ignored: conditions ({missing} to be there)\n" in done.stderr
         assert "by hand" in done.stderr.splitlines()[-1]
         until(lambda: [run.outcome for run in scheduler.get_run_log(report.id)] == [Outcome.SUCCESS])
         logs = _halo("logs", "report")
-        assert (logs.stdout, logs.stderr) == ("backup: success\n", "  it ran after backup\n")
+        assert (logs.stdout, logs.stderr) == ("backup: success\n", "  ran after backup\n")
 
         # The follower waits for what it needs itself, and can be called off.
         assert _halo("edit", "report", "--if-path", missing, "--if-deadline", "1h").returncode == 0
@@ -151,7 +151,7 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         reason = f"{missing} to be there"
         until(lambda: [awaited(run) for run in scheduler.runs.waiting_in_chains()] == [reason])
         assert f"▲ report: waiting for {reason} (1 run after backup)\n" in _halo("status").stdout
-        assert _halo("cancel", "report").stdout == "report will not be started after backup\n"
+        assert _halo("cancel", "report").stdout == "cancelled the waiting runs of report after backup\n"
         until(lambda: scheduler.get_run_log(report.id)[0].outcome is Outcome.CANCELLED)
         assert scheduler.runs.waiting_in_chains() == []
 
@@ -166,7 +166,7 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         scheduler.settings.change(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
         done = _halo("run", "copy")
         assert done.stdout == "started copy\n"
-        assert done.stderr == "▲ by hand, it does not wait for the end of the quiet time Always\n"
+        assert done.stderr == "▲ manual run, ignored: quiet hours Always\n"
 
 
 def test_without_an_engine_running_is_refused_with_the_way_out() -> None:
@@ -191,7 +191,7 @@ def test_an_engine_that_dies_ends_the_waiting_with_a_sentence(daemon: _Daemon) -
         daemon.process.communicate()
         _, said = waiting.communicate(timeout=LONG_S)
         assert waiting.returncode == 1
-        assert "the engine is gone" in said
+        assert "Halo stopped; the job may still be running" in said
         again = _Daemon("daemon", "--stop-timeout", "1s")
         assert again.stop()[0] == 1
         assert scheduler.get_run_log()[0].outcome is Outcome.CANCELLED
@@ -199,7 +199,7 @@ def test_an_engine_that_dies_ends_the_waiting_with_a_sentence(daemon: _Daemon) -
 
 def test_halo_alone_without_a_display_says_so_and_runs_the_jobs() -> None:
     program = _Daemon(without=("DISPLAY", "WAYLAND_DISPLAY"))
-    assert "there is no display here" in program.said
+    assert "no display found, running jobs without a window" in program.said
     _halo("add", "hello", "--manual", "--", "echo", "hi")
     assert _halo("run", "hello", "--wait").stdout == "hi\n"
     assert program.stop(signal.SIGINT)[0] == 0
@@ -239,8 +239,8 @@ def test_a_run_that_waits_for_its_place_says_so_and_can_be_called_off() -> None:
         _halo("add", "first", "--manual", "--", "sleep", "1000")
         _halo("add", "second", "--manual", "--", "true")
         assert _halo("run", "first").stdout == "started first\n"
-        assert _halo("run", "second").stdout == "second waits for a place\n"
-        assert _halo("cancel", "second").stdout == "second will not be started\n"
+        assert _halo("run", "second").stdout == "second is waiting: limit reached\n"
+        assert _halo("cancel", "second").stdout == "cancelled the waiting run of second\n"
         _halo("cancel", "first")
         until(lambda: [run.outcome for run in scheduler.get_run_log()] == [Outcome.CANCELLED])
 

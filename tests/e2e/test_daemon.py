@@ -128,10 +128,10 @@ def test_status_tells_of_it(start: Callable[[], subprocess.Popen[str]]) -> None:
     stopped = subprocess.run(
         [_BIN / "halo", "status"], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "not running; start it with: halo daemon" in stopped.stdout
+    assert 'Halo isn\'t running; start it with "halo" or "halo daemon"' in stopped.stdout
     process = start()
     shown = subprocess.run([_BIN / "halo", "status"], capture_output=True, text=True, check=True, timeout=60)
-    assert "running: the Halo daemon" in shown.stdout
+    assert "Halo is running (the Halo daemon" in shown.stdout
     data = json.loads(
         subprocess.run(
             [_BIN / "halo", "status", "--json"], capture_output=True, check=True, timeout=60

@@ -113,12 +113,12 @@ def test_a_quiet_time_and_a_pause_hold_a_job_back_until_they_are_lifted(house: H
     assert "The quiet hours are “Always”." in found["why held"]
     assert "▲ held: quiet until " in found["status"]
     assert found["quiet"].splitlines()[1].startswith("▲  1  Always")
-    assert _done("quiet", "remove", "Always", "--yes") == "removed the quiet time Always\n"
+    assert _done("quiet", "remove", "Always", "--yes") == "removed quiet hours Always\n"
     _runs_soon(house, "held")
     assert _done("hint", "held", "--at", "in 10m").startswith("held; next: in 10 min\n")
     assert _done("pause", "held", "--for", "1h").startswith("paused held until ")
     assert _job(house, "held").status is JobStatus.PAUSED
-    assert _done("resume", "held").startswith("held goes on; next: ")
+    assert _done("resume", "held").startswith("resumed held; next: ")
 
 
 def test_runs_are_started_followed_stopped_and_looked_at(house: House) -> None:
@@ -140,7 +140,7 @@ def test_runs_are_started_followed_stopped_and_looked_at(house: House) -> None:
         looking.send_signal(signal.SIGINT)
         _, said = looking.communicate(timeout=LONG_S)
         assert (looking.returncode, "Traceback" in said) == (exit_code, False)
-    assert "talk goes on; stop it with: halo cancel talk" in said
+    assert "talk is still running; stop it with: halo cancel talk" in said
     again = subprocess.Popen([_HALO, "logs", "talk", "--follow"], stdout=subprocess.PIPE, text=True)
     with gate.open("w") as opened:
         opened.write("go\n")
@@ -154,7 +154,7 @@ def test_runs_are_started_followed_stopped_and_looked_at(house: House) -> None:
     done = _halo("run", "talk", "--json")
     run_id = json.loads(done.stdout)["run_id"]
     until(lambda: house.text(run_id) == "first\n", _SOON_S)
-    assert _done("cancel", "talk") == "asked talk to stop; by force in 10 seconds\n"
+    assert _done("cancel", "talk") == "asked talk to stop; it will be killed in 10 seconds\n"
     assert house.end_of(run_id).outcome is Outcome.CANCELLED
 
 
@@ -176,7 +176,7 @@ def test_jobs_go_out_and_in_again(house: House, tmp_path: Path) -> None:
     # What is let go on is due at once, of which the daemon has to be told.
     assert "resumed 1 job" in _done("resume", "--imported")
     _runs_soon(house, "moved again")
-    assert "There is nothing to change." in _done("apply", str(tmp_path), "--yes")
+    assert "No changes." in _done("apply", str(tmp_path), "--yes")
     made = _done("backup").strip()
     assert made in _done("backup", "list")
     # Not under the feet of the daemon.
@@ -190,12 +190,12 @@ def test_settings_are_changed_and_shown(house: House) -> None:
     )
     assert list(changed.values()) == [
         "max_concurrent = 7\n",
-        "added mine, which gets its prompt as an argument\n",
+        "added mine; prompt as an argument\n",
     ]
     assert house.scheduler.settings.read().max_concurrent == 7
     assert (
         _done("secret", "set", "--in-file", "TOKEN", stdin="very secret\n")
-        == "kept TOKEN in a private file\n"
+        == "saved TOKEN to a private file\n"
     )
     found = _side_by_side(
         ("config", "get", "max_concurrent"),
@@ -214,8 +214,8 @@ def test_settings_are_changed_and_shown(house: House) -> None:
     assert "complete -F _halo halo" in found["completion bash"]
     assert len(json.loads(found["preview --every 15m --json"])["runs"]) == 5
     assert json.loads(found["autostart status --json"])["is_on"] is False
-    assert found["environment --refresh"] == "the next command gets a fresh environment\n"
-    assert _done("secret", "remove", "TOKEN") == "forgot TOKEN\n"
+    assert found["environment --refresh"] == "the next command runs with a fresh environment\n"
+    assert _done("secret", "remove", "TOKEN") == "deleted TOKEN\n"
     assert json.loads(_halo("doctor", "--json").stdout)
 
 
@@ -289,7 +289,11 @@ def test_colours_are_for_terminals_that_want_them(house: House) -> None:
 def test_on_a_terminal_a_removal_is_asked_for_and_ctrl_c_leaves_all_as_it_is(house: House) -> None:
     kept: Any = house.scheduler.add_job("kept", Manual())
     exit_code, seen = _on_terminal("remove", "kept", typed=b"n\n")
-    assert (exit_code, "Remove kept? [y/N]" in seen, "halo: nothing was changed" in seen) == (1, True, True)
+    assert (exit_code, "Remove kept? [y/N]" in seen, "halo: cancelled; nothing was changed" in seen) == (
+        1,
+        True,
+        True,
+    )
     exit_code, seen = _on_terminal("remove", "kept", typed=b"\x04")
     assert (exit_code, "Traceback" in seen) == (130, False)
     assert house.scheduler.get_job(kept) is not None

@@ -563,7 +563,7 @@ def test_without_the_extra_it_says_how_to_get_it(house: House, missing: str) -> 
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "halo: assistants need a part that is not installed; get it with: pip install 'halo-scheduler[mcp]'\n"
+        "halo: MCP support isn't installed; install it with: pip install 'halo-scheduler[mcp]'\n"
     )
     assert house.scheduler.list_jobs() == []
 

@@ -45,7 +45,7 @@ def test_a_daemon_stops_when_a_backup_is_restored_under_it(house: House) -> None
     assert restored.returncode == 0, restored.stderr
     assert _exit_code(house) == 1
     assert "was deleted or replaced" in house.log()
-    assert "not running" in _halo("status").stdout
+    assert "Halo isn't running" in _halo("status").stdout
     house.scheduler.close()
     house.scheduler = Scheduler.open()
     house.start()
@@ -70,7 +70,7 @@ def test_a_living_daemon_is_not_taken_for_the_engine_of_a_copy(house: House) -> 
     shutil.copy(copy, path)
     for ending in ("-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
-    assert "not running" in _halo("status").stdout
+    assert "Halo isn't running" in _halo("status").stdout
     old = house._daemon
     assert old is not None
     house.scheduler.close()

@@ -38,8 +38,8 @@ def _environment(manager: socket.socket, **more: str) -> dict[str, str]:
 
 def test_ready_status_and_stopping_are_told(heard: socket.socket) -> None:
     manager = ServiceManager.take(_environment(heard), ManualClock(START))
-    manager.tell_ready("running\nthe jobs")
-    manager.tell_stopping("waiting")
+    manager.notify_ready("running\nthe jobs")
+    manager.notify_stopping("waiting")
     assert _messages(heard) == ["READY=1\nSTATUS=running the jobs", "STOPPING=1\nSTATUS=waiting"]
 
 
@@ -79,7 +79,7 @@ def test_nothing_is_pinged_that_does_not_wait_for_it(heard: socket.socket, given
 def test_without_a_manager_and_with_a_dead_one_nothing_happens(tmp_path: Path) -> None:
     for address in ("", str(tmp_path / "nobody")):
         manager = ServiceManager.take({"NOTIFY_SOCKET": address}, ManualClock(START))
-        manager.tell_ready("ready")
+        manager.notify_ready("ready")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has abstract sockets")
@@ -89,5 +89,5 @@ def test_an_abstract_socket_is_understood() -> None:
         name = other.getsockname()
         other.setblocking(False)
         manager = ServiceManager.take({"NOTIFY_SOCKET": f"@{name[1:].decode()}"}, ManualClock(START))
-        manager.tell_ready("ready")
+        manager.notify_ready("ready")
         assert _messages(other) == ["READY=1\nSTATUS=ready"]

@@ -148,10 +148,10 @@ def test_one_without_a_name_is_an_assistant_all_the_same(scheduler: Scheduler) -
 
 
 def test_the_terminal_lists_them(scheduler: Scheduler) -> None:
-    assert _halo("assistants") == "no assistant has done anything yet\n"
+    assert _halo("assistants") == "no actions of assistants yet\n"
     _do_everything(scheduler)
     lines = _halo("assistants").splitlines()
-    assert lines[0].split() == ["WHEN", "ASSISTANT", "JOB", "WHAT"]
+    assert lines[0].split() == ["WHEN", "ASSISTANT", "JOB", "ACTION"]
     assert lines[1].endswith("created it")
     assert lines[2].endswith("changed its schedule and description")
     assert len(lines) == 10

@@ -11,7 +11,7 @@ import pytest
 from assistant import Assistant
 
 from halo_scheduler import Command, Every, Manual, Policy, Retry, ScheduleError, SchedulerError
-from halo_scheduler.cli.terminal.job_details import details, standing_of
+from halo_scheduler.cli.terminal.job_details import details, job_context
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import ScheduleTriggerError
 from halo_scheduler.model import Follower, FollowOn, Hints, HintSource, Job, JobSpec, JobStatus, StatusReason
@@ -149,11 +149,11 @@ def test_who_paused_a_job_can_be_told(scheduler: Scheduler) -> None:
     with scheduler.acting_as(Actor.assistant("you")):
         Assistant(scheduler).pause_job(job_id)
     assert scheduler.jobs.pausing_assistant(job_id) == "you"
-    shown = dict(details(_job(scheduler, job_id), standing_of(scheduler, _job(scheduler, job_id)), _NOW))
+    shown = dict(details(_job(scheduler, job_id), job_context(scheduler, _job(scheduler, job_id)), _NOW))
     assert shown["status"] == "paused by the assistant “you”"
     scheduler.pause_job(job_id)
     assert scheduler.jobs.pausing_assistant(job_id) is None
-    shown = dict(details(_job(scheduler, job_id), standing_of(scheduler, _job(scheduler, job_id)), _NOW))
+    shown = dict(details(_job(scheduler, job_id), job_context(scheduler, _job(scheduler, job_id)), _NOW))
     assert shown["status"] == "paused"
 
 

@@ -11,8 +11,8 @@ from halo_scheduler.cli.options.jobs import OPTIONS_BY_FIELD, fields_of_new, job
 from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.options.sections import SectionCommand
 from halo_scheduler.cli.terminal.completions import complete_files
-from halo_scheduler.cli.terminal.job_notes import tell_notes
-from halo_scheduler.cli.terminal.terminal import tell_nobody_runs
+from halo_scheduler.cli.terminal.job_notes import print_notes
+from halo_scheduler.cli.terminal.terminal import warn_not_running
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
@@ -45,7 +45,7 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
           --if-deadline 6h --keep-awake -- ./copy.sh
       halo add mirror --cron @daily --on-success report -- ./mirror.sh
 
-    Secrets are kept with "halo secret set"; ${secret:NAME} stands for them in --env, --stdin, --header and bodies.
+    Store secrets with "halo secret set" and use them as ${secret:NAME} in --env, --stdin, --header and bodies.
     """
     now_ms = SystemClock().now_ms()
     with Scheduler.open(actor=TERMINAL) as scheduler, naming_options(OPTIONS_BY_FIELD, given):
@@ -54,6 +54,6 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
         if job is not None:
             click.echo(f"added {job.name}: {describe(job.schedule)}")
             click.echo(f"  next: {next_words(scheduler.jobs.situation(job.id), now_ms)}")
-            tell_notes(scheduler, job, now_ms)
+            print_notes(scheduler, job, now_ms)
         if job is not None and job.next_run_at is not None and scheduler.status().state != "running":
-            tell_nobody_runs()
+            warn_not_running()

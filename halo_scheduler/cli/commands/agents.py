@@ -1,4 +1,4 @@
-"""`halo agent`: the programs that prompts are given to."""
+"""`halo agent`: the programs that run prompts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.terminal.completions import complete_agents
-from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.confirm import confirm_removal
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import WAITS, print_table
 from halo_scheduler.errors import ScheduleError, SchedulerError
@@ -22,7 +22,7 @@ from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.scheduler import Scheduler
 
 _WAYS = {
-    Delivery.STDIN: "on standard input",
+    Delivery.STDIN: "via standard input",
     Delivery.ARGUMENT: "as an argument",
     Delivery.FILE: "in a file",
 }
@@ -31,7 +31,7 @@ _LONGEST = 500
 
 @click.group(cls=Subcommands)
 def agent() -> None:
-    """Choose the programs that prompts are given to.
+    """Set up the programs that run prompts.
 
     \b
     Examples:
@@ -42,10 +42,10 @@ def agent() -> None:
     """
 
 
-@agent.command("list", short_help="List the agents, and how each gets its prompt.")
+@agent.command("list", short_help="List agents.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def list_(*, as_json: bool) -> None:
-    """List the agents, and how each gets its prompt; ● is the one for prompts that name none.
+    """List agents and how each receives the prompt; ● marks the default.
 
     \b
     Examples:
@@ -80,18 +80,18 @@ def list_(*, as_json: bool) -> None:
 
 @agent.command("set")
 @click.argument("name", shell_complete=complete_agents)
-@click.option("--default", "as_default", is_flag=True, help="Use it for prompts that name no agent.")
+@click.option("--default", "as_default", is_flag=True, help="Make it the default agent.")
 @click.argument("argv", nargs=-1, required=True, metavar="-- PROGRAM [ARG…]")
 def set_(*, name: str, as_default: bool, argv: tuple[str, ...]) -> None:
-    """Add an agent, or change it.
+    """Add or change an agent.
 
     \b
     Examples:
       halo agent set claude --default -- claude -p
       halo agent set mine -- my-agent --quiet --file {prompt_file}
 
-    The prompt goes to the program's standard input; {prompt} in an argument stands for the prompt itself, up to 100
-    KiB of it, and {prompt_file} for a private file that holds it.
+    The program reads the prompt from standard input. To pass it otherwise, put {prompt} (the text, up to 100 KiB) or
+    {prompt_file} (a private file with it) into an argument.
     """
     with naming_options({"name": ("NAME",), "argv": ("PROGRAM",)}, {}):
         chosen = Agent(name=name, argv=argv)
@@ -102,14 +102,14 @@ def set_(*, name: str, as_default: bool, argv: tuple[str, ...]) -> None:
         default = {"default_agent": name} if as_default else {}
         scheduler.settings.change(agents=(*changed, chosen) if is_new else changed, **default)
     words = "added" if is_new else "changed"
-    click.echo(f"{words} {name}, which gets its prompt {_WAYS[chosen.delivery]}")
+    click.echo(f"{words} {name}; prompt {_WAYS[chosen.delivery]}")
 
 
 @agent.command()
 @click.argument("name", shell_complete=complete_agents)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def remove(*, name: str, yes: bool) -> None:
-    """Forget an agent; jobs that name it fail from then on, and say so.
+    """Remove an agent. Jobs using it will fail.
 
     \b
     Examples:
@@ -120,19 +120,19 @@ def remove(*, name: str, yes: bool) -> None:
         _require(scheduler, name)
         if name == settings.default_agent and len(settings.agents) > 1:
             raise SchedulerError(
-                f"{name} is the default agent; choose another one first with: halo agent default NAME"
+                f"{name} is the default agent; first choose another: halo agent default NAME"
             )
-        ask_first(f"Forget {name}?", yes=yes)
+        confirm_removal(f"Remove {name}?", yes=yes)
         scheduler.settings.change(agents=tuple(found for found in settings.agents if found.name != name))
         users = [
             job.name
             for job in scheduler.list_jobs()
             if isinstance(job.action, Prompt) and job.action.agent == name
         ]
-    click.echo(f"forgot {name}")
+    click.echo(f"removed {name}")
     if users:
         click.echo(
-            f"{WAITS} {counted(len(users), 'job')} still named it: {', '.join(users)}",
+            f"{WAITS} {counted(len(users), 'job')} still {'uses' if len(users) == 1 else 'use'} it: {', '.join(users)}",
             err=True,
         )
 
@@ -140,7 +140,7 @@ def remove(*, name: str, yes: bool) -> None:
 @agent.command()
 @click.argument("name", shell_complete=complete_agents)
 def default(*, name: str) -> None:
-    """Use an agent for all prompts that name none.
+    """Set the default agent, for prompts that name none.
 
     \b
     Examples:
@@ -153,7 +153,7 @@ def default(*, name: str) -> None:
 
 
 def _require(scheduler: Scheduler, name: str) -> None:
-    """Refuse a name that no agent has; an empty one does not stand for the default one here."""
+    """Refuse a name that no agent has; an empty name does not mean the default agent here."""
     if not name:
         raise ScheduleError("is empty", path="NAME")
     scheduler.settings.read().find_agent(name)

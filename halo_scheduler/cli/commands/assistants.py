@@ -1,4 +1,4 @@
-"""`halo assistants`: what assistants did."""
+"""`halo assistants`: the actions of AI assistants."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from halo_scheduler.why.assistant_acts import AssistantAct
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_jobs)
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=30, show_default=True, help="At most so many."
+    "--limit", type=click.IntRange(1, 10_000), default=30, show_default=True, help="How many actions."
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def assistants(*, name: str | None, limit: int, as_json: bool) -> None:
-    """Show what assistants did through "halo mcp", the newest first: with all jobs, or with one.
+    """Show what AI assistants did through "halo mcp", newest first: for all jobs, or for one.
 
     \b
     Examples:
@@ -31,7 +31,7 @@ def assistants(*, name: str | None, limit: int, as_json: bool) -> None:
       halo assistants backup
       halo assistants --json
 
-    How far they may go is the setting "assistants": read, run or edit.
+    The setting "assistants" limits what they may do: read, run or edit.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job_id = None if name is None else find_job(scheduler, name, also_removed=True).id
@@ -41,10 +41,10 @@ def assistants(*, name: str | None, limit: int, as_json: bool) -> None:
         print_json_list([_data(act, now_ms) for act in acts])
     elif acts:
         rows = [[moment(act.at), act.assistant, plain_line(act.job_name), act.words(now_ms)] for act in acts]
-        print_table(["WHEN", "ASSISTANT", "JOB", "WHAT"], rows)
+        print_table(["WHEN", "ASSISTANT", "JOB", "ACTION"], rows)
     else:
         click.echo(
-            "no assistant has done anything yet" if name is None else "no assistant has touched it yet"
+            "no actions of assistants yet" if name is None else "no assistant has changed or run this job yet"
         )
 
 

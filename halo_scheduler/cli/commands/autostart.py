@@ -1,4 +1,4 @@
-"""`halo autostart`: the desktop program at login."""
+"""`halo autostart`: start the desktop program at login."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halo_scheduler.host.autostart import login_command, system_autostart
 
 @click.group(cls=Subcommands)
 def autostart() -> None:
-    """Have the desktop program started into the tray when you log in, or not.
+    """Start the desktop program in the tray when you log in, or not.
 
     \b
     Examples:
@@ -20,13 +20,13 @@ def autostart() -> None:
       halo autostart on
       halo autostart off
 
-    It is the switch of the settings window. For the jobs of a machine without a desktop, see: halo daemon --help
+    The settings window has the same switch. On a machine without a desktop, see: halo daemon --help
     """
 
 
 @autostart.command()
 def on() -> None:
-    """Start Halo at each login.
+    """Start Halo at login.
 
     \b
     Examples:
@@ -34,12 +34,12 @@ def on() -> None:
     """
     entry = system_autostart()
     entry.turn_on(login_command())
-    click.echo(f"Halo starts when you log in; the entry is {entry.where()}")
+    click.echo(f"Halo starts at login ({entry.where()})")
 
 
 @autostart.command()
 def off() -> None:
-    """Do not start Halo at login any more; one that runs goes on.
+    """Don't start Halo at login. A running Halo isn't affected.
 
     \b
     Examples:
@@ -48,15 +48,13 @@ def off() -> None:
     entry = system_autostart()
     was_on = entry.is_on()
     entry.turn_off()
-    click.echo(
-        "Halo does not start any more when you log in" if was_on else "Halo does not start when you log in"
-    )
+    click.echo("Halo no longer starts at login" if was_on else "Halo doesn't start at login")
 
 
 @autostart.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def status(*, as_json: bool) -> None:
-    """Show whether Halo is started at login.
+    """Show whether Halo starts at login.
 
     \b
     Examples:
@@ -70,9 +68,9 @@ def status(*, as_json: bool) -> None:
         data = {"is_on": is_on, "is_current": is_current, "where": entry.where()}
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
     elif not is_on:
-        click.echo("off: Halo does not start when you log in; to have it so, use: halo autostart on")
+        click.echo("off: Halo doesn't start at login; turn it on with: halo autostart on")
     elif is_current:
-        click.echo(f"on: Halo starts when you log in; the entry is {entry.where()}")
+        click.echo(f"on: Halo starts at login ({entry.where()})")
     else:
-        click.echo(f"on, but {entry.where()} starts another Halo, or one with other data")
-        click.echo("to have this one started, use: halo autostart on")
+        click.echo(f"on, but {entry.where()} starts another installation, or one with other data")
+        click.echo("to start this one instead: halo autostart on")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from halo_scheduler.cli.command_table import Subcommands
-from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.confirm import confirm_removal
 from halo_scheduler.cli.terminal.progress_bar import percentage
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import clock_time, short_date
@@ -20,7 +20,7 @@ from halo_scheduler.service.backups import find_backups, make_backup, restore_ba
 @click.group(cls=Subcommands, invoke_without_command=True)
 @click.pass_context
 def backup(context: click.Context) -> None:
-    """Make a backup now; or list and restore them.
+    """Make a backup now, or list and restore backups.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def backup(context: click.Context) -> None:
 @backup.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def list_(*, as_json: bool) -> None:
-    """List the backups, newest first.
+    """List backups, newest first.
 
     \b
     Examples:
@@ -57,12 +57,12 @@ def list_(*, as_json: bool) -> None:
         click.echo(f"{short_date(moment):>11} {clock_time(moment)}  {item.path}")
 
 
-@backup.command(short_help="Put a backup in the database's place.")
-@click.option("--latest", is_flag=True, help="Take the newest backup that is in order.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@backup.command(short_help="Restore a backup.")
+@click.option("--latest", is_flag=True, help="Restore the newest backup that is intact.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore(*, latest: bool, yes: bool, file: Path | None) -> None:
-    """Put a backup in the database's place; what is there now is set aside, not deleted.
+    """Restore a backup. The current database is set aside, not deleted.
 
     \b
     Examples:
@@ -71,9 +71,9 @@ def restore(*, latest: bool, yes: bool, file: Path | None) -> None:
     """
     if latest == (file is not None):
         raise click.UsageError("give either --latest or a backup file")
-    ask_first("Put the backup in the place of all jobs and runs there are now?", yes=yes)
+    confirm_removal("Replace all current jobs and runs with the backup?", yes=yes)
     with percentage("Restoring the backup") as update:
         restored, aside = restore_backup(database_path(), file, SystemClock().now_ms(), update)
     click.echo(f"restored {restored}")
     if aside is not None:
-        click.echo(f"the old database is now {aside}")
+        click.echo(f"the previous database is now {aside}")

@@ -1,4 +1,4 @@
-"""`halo config`: settings from a terminal."""
+"""`halo config`: show and change settings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _ELSEWHERE = {
     "quiet_times": "halo quiet add",
 }
 NAMES = [field.name for field in fields(Settings) if field.name not in _ELSEWHERE]
-# Scripts may still use these; they are not listed.
+# Scripts may still use these names; they are not listed.
 _FORMER_NAMES = ["assistants_may_edit"]
 
 
 @click.group(cls=Subcommands)
 def config() -> None:
-    """Look at the settings and change them.
+    """Show and change settings.
 
     \b
     Examples:
@@ -43,7 +43,7 @@ def config() -> None:
 @click.argument("name", required=False, shell_complete=complete_settings)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def get(*, name: str | None, as_json: bool) -> None:
-    """Show one setting, or all.
+    """Show one setting, or all of them.
 
     \b
     Examples:
@@ -63,11 +63,11 @@ def get(*, name: str | None, as_json: bool) -> None:
         click.echo(_shown(value) if name is not None else f"{item} = {_shown(value)}")
 
 
-@config.command("set", short_help="Change a setting, at once and for whatever runs.")
+@config.command("set", short_help="Change a setting.")
 @click.argument("name", shell_complete=complete_settings)
 @click.argument("value")
 def set_(*, name: str, value: str) -> None:
-    """Change a setting, at once and for whatever runs; "halo config get" shows which there are.
+    """Change a setting; it takes effect at once. "halo config get" lists them.
 
     \b
     Examples:
@@ -84,23 +84,23 @@ def set_(*, name: str, value: str) -> None:
 
 def _known(name: str) -> str:
     if name in _ELSEWHERE:
-        raise click.UsageError(f"use: {_ELSEWHERE[name]}")
+        raise click.UsageError(f"change {name} with: {_ELSEWHERE[name]}")
     if name not in (*NAMES, *_FORMER_NAMES):
-        raise click.UsageError(f"there is no setting {name!r}{near_name(name, NAMES)}")
+        raise click.UsageError(f"no such setting: {name!r}{near_name(name, NAMES)}")
     return name
 
 
 def _read(name: str, text: str, before: object) -> Any:
-    """Return what a text means for a setting that has a certain kind of value."""
+    """Convert a text to the type of the current value."""
     if isinstance(before, bool):
         if text.lower() not in _WORDS:
-            raise click.UsageError(f"{name} is on or off, not {text!r}")
+            raise click.UsageError(f"{name} must be on or off, not {text!r}")
         return _WORDS[text.lower()]
     if isinstance(before, int):
         try:
             return int(text)
         except ValueError:
-            raise click.UsageError(f"{name} is a whole number, not {text!r}") from None
+            raise click.UsageError(f"{name} must be a whole number, not {text!r}") from None
     return None if text == "none" and name == "default_time_limit" else text
 
 

@@ -19,7 +19,7 @@ from halo_scheduler.host.signals import StopSignals
 from halo_scheduler.service.scheduler import Scheduler
 
 _PINGS_PER_LIMIT = 4
-# More microseconds than that are no limit, but a mistake.
+# More digits are a mistake, not a limit.
 _MOST_DIGITS = 18
 
 _LOG = logging.getLogger("halo")
@@ -27,19 +27,19 @@ _FAILED = 1
 
 
 class ServiceManager:
-    """The other end of NOTIFY_SOCKET."""
+    """The service manager (systemd) at the other end of NOTIFY_SOCKET."""
 
     def __init__(self, address: str, watchdog_ms: int, clock: Clock) -> None:
-        """`watchdog_ms` is after how long without a ping the manager takes the process for hung; 0 for never."""
+        """Without a ping for `watchdog_ms`, the manager considers the process hung; 0 turns this off."""
         self._address = address
         self.ping_interval_ms = watchdog_ms // _PINGS_PER_LIMIT
-        """How often the manager needs to hear that the process works; 0 for never."""
+        """How often the manager expects a ping; 0 for never."""
         self._clock = clock
         self._pinged_ms: int | None = None
 
     @classmethod
     def take(cls, environment: MutableMapping[str, str], clock: Clock) -> Self:
-        """Find the manager, and remove every trace of it from the environment: jobs must not speak for us."""
+        """Read the manager's variables, and remove them from the environment: jobs must not notify it for us."""
         address = environment.pop("NOTIFY_SOCKET", "")
         limit_us = environment.pop("WATCHDOG_USEC", "")
         is_ours = environment.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
@@ -47,36 +47,36 @@ class ServiceManager:
         watchdog_ms = int(limit_us) // 1_000 if is_limit and is_ours else 0
         return cls(address, watchdog_ms, clock)
 
-    def tell_ready(self, status: str) -> None:
-        """Say that the start is done."""
-        self._tell(f"READY=1\nSTATUS={_line(status)}")
+    def notify_ready(self, status: str) -> None:
+        """Report that startup is complete."""
+        self._notify(f"READY=1\nSTATUS={_line(status)}")
 
-    def tell_stopping(self, status: str) -> None:
-        """Say that the end has begun."""
-        self._tell(f"STOPPING=1\nSTATUS={_line(status)}")
+    def notify_stopping(self, status: str) -> None:
+        """Report that shutdown has begun."""
+        self._notify(f"STOPPING=1\nSTATUS={_line(status)}")
 
-    def tell_status(self, status: str) -> None:
-        self._tell(f"STATUS={_line(status)}")
+    def notify_status(self, status: str) -> None:
+        self._notify(f"STATUS={_line(status)}")
 
     def ping(self) -> None:
-        """Say that the process works, but no more often than the manager needs to hear it."""
+        """Report that the process works, but no more often than the manager expects."""
         now_ms = self._clock.monotonic_ms()
         is_soon = self._pinged_ms is not None and now_ms - self._pinged_ms < self.ping_interval_ms
         if self.ping_interval_ms and not is_soon:
             self._pinged_ms = now_ms
-            self._tell("WATCHDOG=1")
+            self._notify("WATCHDOG=1")
 
-    def _tell(self, message: str) -> None:
+    def _notify(self, message: str) -> None:
         if not self._address or not hasattr(socket, "AF_UNIX"):
             return
-        # An @ stands for a name that is in no folder.
+        # A leading @ means the abstract namespace.
         address = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
                 connection.setblocking(False)
                 connection.sendto(message.encode(), address)
         except OSError:
-            return  # Nobody hears it, and that is no reason not to run the jobs.
+            return  # Jobs run without a manager too.
 
 
 def _line(text: str) -> str:
@@ -89,21 +89,21 @@ def _line(text: str) -> str:
     metavar="30s",
     default="30s",
     show_default=True,
-    help="How long to wait for runs to end.",
+    help="How long to wait for current runs.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Tell of every run, not only of what needs attention.")
-@click.option("--leave-running", is_flag=True, help="Let runs that do not end in time live on.")
+@click.option("-v", "--verbose", is_flag=True, help="Log every change, not only problems.")
+@click.option("--leave-running", is_flag=True, help="Leave runs that don't finish in time running.")
 def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
-    """Run the jobs without a window until SIGTERM or Ctrl-C.
+    """Run jobs without a window, until SIGTERM or Ctrl-C.
 
     \b
     Examples:
       halo daemon
       halo daemon --verbose --stop-timeout 5m
 
-    On the first signal nothing new is started and runs may end. Those that do not in time are stopped,
-    and the exit code is 1; with --leave-running they live on, and the next engine takes them up. A second
-    signal leaves at once, and them running.
+    On the first signal, no new runs start and current ones may finish. Runs that don't finish in time are stopped
+    and the exit code is 1; with --leave-running they keep running, and Halo picks them up at the next start. A
+    second signal exits at once and leaves them running.
     """
     _log_to_stderr(logging.INFO if verbose else logging.WARNING)
     sys.exit(
@@ -114,13 +114,11 @@ def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
 
 
 def run_without_window() -> int:
-    """Run the jobs for someone who only said `halo` where there is no display, and tell them how to go on."""
+    """Run jobs for a user who typed `halo` without a display, and tell them what to do next."""
     _log_to_stderr(logging.WARNING)
+    click.echo("halo: no display found, running jobs without a window; press Ctrl-C to stop", err=True)
     click.echo(
-        "halo: there is no display here, so the jobs are run without a window; Ctrl-C ends it", err=True
-    )
-    click.echo(
-        "halo: add jobs from another terminal, like: halo add hello --every 1m -- echo hello", err=True
+        "halo: add jobs from another terminal, for example: halo add hello --every 1m -- echo hello", err=True
     )
     return run_daemon()
 
@@ -138,11 +136,11 @@ def run_daemon(
     stop_timeout_ms: int = 30_000,
     end_runs: bool = True,
 ) -> int:
-    """Run an engine on the default database until a signal and return the exit code.
+    """Run an engine on the default database until a signal, and return the exit code.
 
-    `prepare` may register handlers first.
+    `prepare` can register handlers before the engine starts.
     """
-    from PySide6.QtCore import QCoreApplication, QSocketNotifier  # noqa: PLC0415 - Qt, for those who need it
+    from PySide6.QtCore import QCoreApplication, QSocketNotifier  # noqa: PLC0415 - loads Qt
 
     CORE_LIMIT.lower()
     manager = ServiceManager.take(os.environ, clock or SystemClock())
@@ -156,16 +154,16 @@ def run_daemon(
         scheduler.subscribe(
             lambda _change: None if scheduler.engine.is_running else application.exit(_FAILED)
         )
-        click.echo(f"halo: running the jobs of {scheduler.path}", err=True)
-        manager.tell_ready(f"running the jobs of {scheduler.path}")
+        click.echo(f"halo: running jobs from {scheduler.path}", err=True)
+        manager.notify_ready(f"running jobs from {scheduler.path}")
         notifier = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
         notifier.activated.connect(lambda: signals.is_asked_to_stop() and application.quit())
         exit_code = application.exec()
         notifier.setEnabled(False)
         if exit_code:
             return exit_code
-        click.echo("halo: stopping; a second signal leaves at once", err=True)
-        manager.tell_stopping("waiting for runs to end")
+        click.echo("halo: stopping; a second signal exits at once", err=True)
+        manager.notify_stopping("waiting for current runs")
         signals.leave_on_next()
         try:
             scheduler.stop(timeout_ms=stop_timeout_ms, end_runs=end_runs)

@@ -1,4 +1,4 @@
-"""`halo` alone: the desktop program, or the daemon where there is no display."""
+"""`halo` without a command: the desktop program, or the daemon without a display."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from halo_scheduler.cli.commands.daemon import run_without_window
 
 
 def open_desktop(*, hidden: bool) -> int:
-    """Become the desktop program; without a display say so, run the jobs, and return the exit code."""
+    """Replace this process by the desktop program; without a display, run the daemon and return its exit code."""
     if not _has_display():
         return run_without_window()
-    # -P: a folder called "ui" where the command was given is none of ours.
+    # -P: a folder named "ui" in the current directory must not be imported.
     program = [sys.executable, "-P", "-m", "ui", *(["--hidden"] if hidden else [])]
     if os.name == "posix":
         os.execv(program[0], program)  # noqa: S606 - ourselves
@@ -21,7 +21,7 @@ def open_desktop(*, hidden: bool) -> int:
 
 
 def _has_display() -> bool:
-    """Tell whether there seems to be a display; the desktop program itself looks closer."""
+    """Tell whether a display is configured; the desktop program checks whether it works."""
     if not sys.platform.startswith("linux"):
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""`halo doctor`: what is wrong, and what to do."""
+"""`halo doctor`: problems of the installation, and how to fix them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,11 @@ _NARROWEST = 20
 
 
 @click.command()
-@click.option(
-    "--fix", is_flag=True, help="Put right permissions, leftover spool files and the autostart entry."
-)
+@click.option("--fix", is_flag=True, help="Fix permissions, leftover spool files and the autostart entry.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 @click.pass_context
 def doctor(context: click.Context, *, fix: bool, as_json: bool) -> None:
-    """Look whether everything is in order, and say what to do where it is not.
+    """Check the installation and fix common problems.
 
     \b
     Examples:
@@ -42,12 +40,12 @@ def doctor(context: click.Context, *, fix: bool, as_json: bool) -> None:
       halo doctor --fix
       halo doctor --json
 
-    Looking changes nothing. The exit code is 1 when something is wrong (■), also after --fix; what one should only
-    look at (▲) does not count.
+    Without --fix, nothing is changed. The exit code is 1 if there are problems (■), also after --fix; warnings (▲)
+    don't count.
     """
-    # What the parts would log is among the findings.
+    # The findings already contain what would be logged.
     logging.getLogger("halo_scheduler").addHandler(logging.NullHandler())
-    with progress("Looking at everything", STEPS) as update:
+    with progress("Checking", STEPS) as update:
         report = (mend if fix else examine)(database_path(), SystemClock().now_ms(), update)
     if as_json:
         click.echo(json.dumps(_data(report), ensure_ascii=False, indent=2))
@@ -82,9 +80,9 @@ def _show(report: Report) -> None:
         last = finding.topic
     click.echo()
     for sentence in report.mended:
-        click.echo(f"mended: {plain_line(sentence, _LONGEST)}")
+        click.echo(f"fixed: {plain_line(sentence, _LONGEST)}")
     for sentence in report.refused:
-        click.echo(f"could not be mended: {plain_line(sentence, _LONGEST)}")
+        click.echo(f"could not be fixed: {plain_line(sentence, _LONGEST)}")
     click.echo(_summary(report))
 
 
@@ -103,12 +101,12 @@ def _show_finding(finding: Finding, topic: str) -> None:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return a sentence in lines that fit the terminal; whoever reads a pipe gets one."""
+    """Wrap a sentence to the width of the terminal; in a pipe it stays one line."""
     return textwrap.wrap(plain_line(text, _LONGEST), _room(), break_long_words=False, break_on_hyphens=False)
 
 
 def _advice_lines(advice: str) -> list[str]:
-    """Return what to do; a command at its end stays whole, so that it can be copied."""
+    """Wrap advice; a command at its end stays on one line, so that it can be copied."""
     head, colon, command = plain_line(advice, _LONGEST).rpartition(": ")
     if not colon or len(advice) <= _room():
         return _wrapped(advice)
@@ -122,7 +120,7 @@ def _room() -> int:
 
 
 def _indent() -> str:
-    """Return what stands before a sentence: room for its topic, which stands above it on a narrow terminal."""
+    """Return the indent of a sentence: the width of the topic column; on a narrow terminal the topic is above it."""
     is_narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < len(_INDENT) + _NARROW
     return "  " if is_narrow else _INDENT
 
@@ -130,9 +128,7 @@ def _indent() -> str:
 def _summary(report: Report) -> str:
     wrong, looks = report.count(Mark.WRONG), report.count(Mark.LOOK)
     if not wrong and not looks:
-        return "everything is in order"
-    parts = [
-        f"{counted(wrong, 'thing')} {'is' if wrong == 1 else 'are'} wrong" if wrong else "nothing is wrong"
-    ]
-    parts += [f"{counted(looks, 'thing')} to look at"] if looks else []
+        return "no problems found"
+    parts = [counted(wrong, "problem") if wrong else "no problems"]
+    parts += [counted(looks, "warning")] if looks else []
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""`halo duplicate`: a copy of a job."""
+"""`halo duplicate`: copy a job."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from halo_scheduler.wording.status import next_words
 @click.command()
 @click.argument("name", shell_complete=complete_jobs)
 @click.argument("new_name", required=False, metavar="[NEW NAME]")
-@click.option("--enable", is_flag=True, help="Let the copy run at once.")
+@click.option("--enable", is_flag=True, help="Enable the copy.")
 def duplicate(*, name: str, new_name: str | None, enable: bool) -> None:
-    """Copy a job, with everything but its runs.
+    """Copy a job, without its runs.
 
     \b
     Examples:
@@ -30,14 +30,14 @@ def duplicate(*, name: str, new_name: str | None, enable: bool) -> None:
       halo edit "backup of the photos" -- rsync -a ~/photos /mnt/backup
       halo resume "backup of the photos"
 
-    The copy stays disabled until you resume it, so that you can change it first.
+    The copy is disabled until you resume it, so that you can edit it first.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
         spec = job.spec
         given = {field.name: getattr(spec, field.name) for field in fields(JobSpec)}
         given |= {"name": new_name or scheduler.jobs.unused_name(job.name), "enabled": enable}
-        # What nobody has looked at yet does not run because it has another name now.
+        # A job that awaits review still does under another name.
         paused_by = job.review
         copy = scheduler.get_job(scheduler.add_job(**given, paused_by=paused_by)) or job
         situation = scheduler.jobs.situation(copy.id)
@@ -45,4 +45,4 @@ def duplicate(*, name: str, new_name: str | None, enable: bool) -> None:
     if copy.next_run_at is not None:
         click.echo(f"  next: {next_words(situation, SystemClock().now_ms())}")
     elif not enable or paused_by:
-        click.echo(f"  let it run with: halo resume {typed(copy.name)}")
+        click.echo(f"  enable it with: halo resume {typed(copy.name)}")

@@ -1,4 +1,4 @@
-"""`halo edit`: a job that is there, otherwise."""
+"""`halo edit`: change a job."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import click
 from halo_scheduler.cli.options.actions import action_option
 from halo_scheduler.cli.options.chains import chain_option
 from halo_scheduler.cli.options.conditions import condition_option
-from halo_scheduler.cli.options.jobs import OPTIONS_BY_FIELD, changed_fields, job_options, said_option
+from halo_scheduler.cli.options.jobs import OPTIONS_BY_FIELD, changed_fields, detail_option, job_options
 from halo_scheduler.cli.options.option_values import is_given, naming_options
 from halo_scheduler.cli.options.sections import SectionCommand, with_options
 from halo_scheduler.cli.terminal.completions import complete_files, complete_jobs
-from halo_scheduler.cli.terminal.job_details import details, standing_of
-from halo_scheduler.cli.terminal.job_notes import tell_notes
+from halo_scheduler.cli.terminal.job_details import details, job_context
+from halo_scheduler.cli.terminal.job_notes import print_notes
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Job
@@ -25,45 +25,45 @@ from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 
 _LONGEST = 1_000
-# "Nothing" would not go with these labels.
-_GONE = {"starts": "whenever it is due", "group": "none any more", "follows": "no job any more"}
+# What a cleared field is called; "none" for all others.
+_GONE = {"starts": "whenever due", "follows": "no job"}
 
 _REMOVING = (
-    action_option("--no-env", is_flag=True, default=None, help="Without the environment it was given."),
-    action_option("--no-headers", is_flag=True, default=None, help="Without the headers it was given."),
-    action_option("--no-work", is_flag=True, default=None, help="Without a source of work."),
-    condition_option("--no-conditions", is_flag=True, default=None, help="Without those it has."),
-    chain_option("--no-followers", is_flag=True, default=None, help="Without those there are."),
-    said_option("--no-group", is_flag=True, default=None, help="In no group any more."),
-    said_option("--rename", metavar="NAME", help="What it is called from now on."),
+    action_option("--no-env", is_flag=True, default=None, help="Remove all environment variables."),
+    action_option("--no-headers", is_flag=True, default=None, help="Remove all headers."),
+    action_option("--no-work", is_flag=True, default=None, help="Remove the work queue."),
+    condition_option("--no-conditions", is_flag=True, default=None, help="Remove all conditions."),
+    chain_option("--no-followers", is_flag=True, default=None, help="Remove all follow-up jobs."),
+    detail_option("--no-group", is_flag=True, default=None, help="Remove from its group."),
+    detail_option("--rename", metavar="NAME", help="New name."),
 )
 
 
-@click.command(cls=SectionCommand, makes_new=False)
+@click.command(cls=SectionCommand, creates_job=False)
 @click.argument("name", shell_complete=complete_jobs)
 @job_options
 @partial(with_options, options=_REMOVING)
 @click.argument("command", nargs=-1, metavar="[-- COMMAND ARG…]", shell_complete=complete_files)
 def edit(*, name: str, command: tuple[str, ...], **given: Any) -> None:
-    """Change a job: what is given here, and nothing else.
+    """Change the given options of a job; the others stay.
 
     \b
     Examples:
-      halo edit backup                           open all of it in your editor
+      halo edit backup                           open it in your editor
       halo edit backup --every 12h --keep-awake
       halo edit backup --if-mains --if-path /mnt/backup --if-deadline 2h
       halo edit backup --on-success report --on-failure alarm
       halo edit backup --no-conditions --group night --rename "nightly backup"
       halo edit report -- ./report.sh --monthly
 
-    Without options, a job opens as a file in $VISUAL or $EDITOR. Lists such as --env, --if-path and --on-success
-    are added to; begin anew with --no-env, --no-conditions or --no-followers. "none" takes a limit away.
+    Without options, the job opens as a file in $VISUAL or $EDITOR. Lists such as --env, --if-path and --on-success
+    are extended; start over with --no-env, --no-conditions or --no-followers. "none" removes a limit.
     """
     now_ms = SystemClock().now_ms()
     is_empty = not command and not any(is_given(value) for value in given.values())
     if is_empty and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(
-            "say what to change, like: halo edit NAME --every 1h; an editor opens only on a terminal"
+            "give at least one option, like --every 1h; the editor opens only on a terminal"
         )
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
@@ -77,30 +77,30 @@ def edit(*, name: str, command: tuple[str, ...], **given: Any) -> None:
                     scheduler.update_job(job.id, seen=job.spec, **changes)
         changed = scheduler.get_job(job.id) or job
         if changed.spec == job.spec:
-            click.echo(f"nothing was changed in {job.name}")
+            click.echo(f"no changes to {job.name}")
             return
         click.echo(f"changed {changed.name}")
-        _tell_difference(before, _lines(scheduler, changed, now_ms))
+        _print_changes(before, _lines(scheduler, changed, now_ms))
         if (changed.schedule, changed.action) != (job.schedule, job.action):
-            tell_notes(scheduler, changed, now_ms)
+            print_notes(scheduler, changed, now_ms)
 
 
 def _edit_as_file(scheduler: Scheduler, job: Job) -> None:
-    from halo_scheduler.cli.terminal.editor_file import edit_as_file  # noqa: PLC0415 - YAML, for those who edit a file
+    from halo_scheduler.cli.terminal.editor_file import edit_as_file  # noqa: PLC0415 - loads PyYAML
 
     edit_as_file(scheduler, job)
 
 
 def _lines(scheduler: Scheduler, job: Job, now_ms: int) -> dict[str, str]:
-    """Return what there is to say of a job by its label; what has one label is taken together."""
+    """Return the details of a job by label; several texts with one label are joined."""
     found: dict[str, str] = {}
-    for label, text in details(job, standing_of(scheduler, job), now_ms):
+    for label, text in details(job, job_context(scheduler, job), now_ms):
         found[label] = f"{found[label]}; {text}" if label in found else text
     return found
 
 
-def _tell_difference(before: dict[str, str], after: dict[str, str]) -> None:
+def _print_changes(before: dict[str, str], after: dict[str, str]) -> None:
     for label in dict.fromkeys((*after, *before)):
         if before.get(label) != after.get(label):
-            text = plain_line(after.get(label, _GONE.get(label, "nothing any more")), _LONGEST)
+            text = plain_line(after.get(label, _GONE.get(label, "none")), _LONGEST)
             click.echo(f"  {click.style(f'{label:<9}', dim=True)} {text}")

@@ -1,4 +1,4 @@
-"""`halo environment`: what commands find when they run."""
+"""`halo environment`: the environment of commands."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from halo_scheduler.service.scheduler import Scheduler
 
 
 @click.command()
-@click.option("--refresh", is_flag=True, help="Let the running engine ask your login shell again.")
+@click.option("--refresh", is_flag=True, help="Make the running Halo read it from your login shell again.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def environment(*, refresh: bool, as_json: bool) -> None:
-    """Show the environment that commands get: the one of your login shell.
+    """Show the environment that commands run with: that of your login shell.
 
     \b
     Examples:
       halo environment
       halo environment --refresh
 
-    The engine asks the shell once; after a change of your profile, use --refresh.
+    Halo reads it once at the start. Use --refresh after changing your profile.
     """
     if refresh:
         with Scheduler.open(actor=TERMINAL) as scheduler:
             scheduler.engine.refresh_environment()
-        click.echo("the next command gets a fresh environment")
+        click.echo("the next command runs with a fresh environment")
         return
     found = LoginEnvironment().get()
     if as_json:

@@ -1,4 +1,4 @@
-"""`halo export`: jobs into a file."""
+"""`halo export`: write jobs to a file."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _STDOUT = "-"
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option(
-    "--format", "file_format", type=click.Choice(_FORMATS), help="[yaml, or what the file's name says]"
+    "--format", "file_format", type=click.Choice(_FORMATS), help="File format. [from the file name, or yaml]"
 )
-@click.option("--output", "-o", default=_STDOUT, metavar="FILE", help="Where to. [standard output]")
+@click.option("--output", "-o", default=_STDOUT, metavar="FILE", help="File to write. [standard output]")
 def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> None:
-    """Write jobs to a file that can be kept, shared and taken in again; without a NAME all of them.
+    """Export jobs to a file that "halo import" reads; without a NAME, all jobs.
 
     \b
     Examples:
@@ -41,7 +41,7 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
       halo export backup report
       halo export --format crontab
 
-    All jobs come with the quiet times and the limits of groups. Secrets and agents are only named, never written.
+    An export of all jobs includes quiet hours and group limits. Secrets and agents are only named, never written.
     """
     from halo_scheduler.transfer.exporting import FileFormat, export_all, export_some, written  # noqa: PLC0415
 
@@ -60,9 +60,9 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
         try:
             _write_whole(Path(output), text)
         except OSError as error:
-            raise click.ClickException(f"{output} cannot be written: {error.strerror or error}") from None
+            raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from None
         count = len(found.document.jobs)
-        click.echo(f"wrote {count} {'job' if count == 1 else 'jobs'} to {output}", err=True)
+        click.echo(f"exported {count} {'job' if count == 1 else 'jobs'} to {output}", err=True)
     notes = _gone(found) if form is FileFormat.CRONTAB else (*_gone(found), *_notes(found, text))
     for note in notes:
         click.echo(f"{click.style('▲', fg='yellow')} {plain_line(note, LONGEST_TEXT)}", err=True)
@@ -70,23 +70,23 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
 
 def _gone(export: Export) -> Iterator[str]:
     for name in export.without_followers:
-        yield f"{name}: a job that runs after it is gone; that was left out"
+        yield f"{name}: left out a follow-up job that no longer exists"
 
 
 def _notes(export: Export, text: str) -> Iterator[str]:
-    """Yield what to know of a file before it is taken in somewhere."""
+    """Yield what to know before importing the file elsewhere."""
     from halo_scheduler.transfer.text_file import MOST_BYTES, MOST_ITEMS  # noqa: PLC0415
 
     for agent in export.agents:
         command = shlex.join(["halo", "agent", "set", agent.name, "--", *agent.argv])
-        yield f"the agent {agent.name} is part of the settings and not of the file; elsewhere, first: {command}"
+        yield f"the file doesn't contain the agent {agent.name}; where you import it, first run: {command}"
     if len(export.document.jobs) > MOST_ITEMS or len(text.encode()) > MOST_BYTES:
         most = f"{MOST_ITEMS} jobs and {MOST_BYTES >> 20} MB"
-        yield f"a file that is taken in again has at most {most}; write several, each with some jobs by their names"
+        yield f"an import takes at most {most}; export some jobs by name into each of several files"
 
 
 def _format_of(output: str) -> str:
-    """Return what a file's name says of its content."""
+    """Return the format for a file name."""
     return _ENDINGS.get(Path(output).suffix.lower(), _FORMATS[0])
 
 

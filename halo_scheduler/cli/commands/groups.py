@@ -1,4 +1,4 @@
-"""`halo group`: the groups of jobs, and how many of each may run at once."""
+"""`halo group`: groups of jobs and their limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A group as it is shown."""
+    """A row of the table."""
 
     name: str
     max_concurrent: int | None
@@ -38,11 +38,14 @@ def _limit_or_none(text: str) -> int | str:
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_groups)
 @click.option(
-    "--max-concurrent", type=_limit_or_none, metavar="N|none", help="How many of its jobs may run at once."
+    "--max-concurrent",
+    type=_limit_or_none,
+    metavar="N|none",
+    help="How many jobs of the group may run at once.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def group(*, name: str | None, max_concurrent: int | str | None, as_json: bool) -> None:
-    """List the groups, or limit how many jobs of one may run at once.
+    """List groups, or limit how many jobs of a group run at once.
 
     \b
     Examples:
@@ -50,23 +53,23 @@ def group(*, name: str | None, max_concurrent: int | str | None, as_json: bool) 
       halo group night --max-concurrent 1
       halo group night --max-concurrent none
 
-    A job is put into a group with "halo add … --group NAME" or "halo edit … --group NAME".
+    Put a job into a group with "halo add … --group NAME" or "halo edit … --group NAME".
     """
     if max_concurrent is not None:
         if name is None:
-            raise click.UsageError("say which group: halo group NAME --max-concurrent N")
+            raise click.UsageError("give the name of a group: halo group NAME --max-concurrent N")
         _limit(name, None if isinstance(max_concurrent, str) else max_concurrent)
         return
     with open_to_read() as scheduler:
         groups = _groups(scheduler)
     if name is not None and name not in groups:
-        raise SchedulerError(f"there is no group {name!r}{near_name(name, list(groups))}")
+        raise SchedulerError(f"no such group: {name!r}{near_name(name, list(groups))}")
     found = list(groups.values()) if name is None else [groups[name]]
     if as_json:
         data = [asdict(one) for one in found]
         click.echo(json.dumps(data if name is None else data[0], ensure_ascii=False, indent=2))
     elif not found:
-        click.echo("no groups; put a job into one with: halo edit NAME --group GROUP")
+        click.echo("no groups yet; put a job into one with: halo edit NAME --group GROUP")
     else:
         _print(found)
 
@@ -75,15 +78,13 @@ def _limit(name: str, most: int | None) -> None:
     with Scheduler.open(actor=TERMINAL) as scheduler:
         scheduler.set_group_limit(require_label("name", name), most)
         is_empty = name not in {job.group for job in scheduler.jobs.names()}
-    click.echo(
-        f"{name} has no limit" if most is None else f"at most {counted(most, 'job')} of {name} at once"
-    )
+    click.echo(f"{name}: no limit" if most is None else f"{name}: at most {counted(most, 'job')} at once")
     if is_empty:
-        click.echo(f"{WAITS} no job is in the group {name!r} yet")
+        click.echo(f"{WAITS} the group {name!r} has no jobs yet")
 
 
 def _groups(scheduler: Scheduler) -> dict[str, _Group]:
-    """Return the groups that have jobs or a limit, by name."""
+    """Return the groups that have jobs or a limit, sorted by name."""
     limits, running = scheduler.jobs.group_limits(), scheduler.status().running_by_group
     jobs: dict[str, list[str]] = {name: [] for name in limits}
     for job in scheduler.jobs.names():
@@ -105,4 +106,4 @@ def _print(groups: list[_Group]) -> None:
         ]
         for one in groups
     ]
-    print_table(["GROUP", "AT ONCE", "RUNNING", "JOBS"], rows)
+    print_table(["GROUP", "LIMIT", "RUNNING", "JOBS"], rows)

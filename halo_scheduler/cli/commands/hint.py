@@ -1,4 +1,4 @@
-"""`halo hint`: advice on when a job runs next."""
+"""`halo hint`: run a job sooner or at another pace for a while."""
 
 from __future__ import annotations
 
@@ -26,19 +26,17 @@ _OPTIONS_BY_FIELD = {"ttl": ("--ttl",), "reason": ("--reason",), "every": ("--ev
 
 @click.command()
 @click.argument("name", shell_complete=complete_jobs)
-@click.option("--every", metavar="5m", help="Run at this pace for a while, instead of by its schedule.")
+@click.option("--every", metavar="5m", help="Run at this pace for a while instead of the schedule.")
 @click.option(
-    "--at", "when", metavar="WHEN", help='Run once at this time: "in 10m", "18:30", "tomorrow 9:00".'
+    "--at", "when", metavar="WHEN", help='One run at this time: "in 10m", "18:30", "tomorrow 9:00".'
 )
-@click.option(
-    "--ttl", metavar="1h", help="How long the advice counts. Usually an hour, two runs, or until WHEN."
-)
-@click.option("--reason", metavar="TEXT", help="Why: shown wherever the advice is.")
-@click.option("--clear", is_flag=True, help="Forget all advice, and plan by the schedule again.")
+@click.option("--ttl", metavar="1h", help="How long the hint lasts. [an hour, two runs, or until WHEN]")
+@click.option("--reason", metavar="TEXT", help="Shown with the next run.")
+@click.option("--clear", is_flag=True, help="Remove all hints and return to the schedule.")
 def hint(
     *, name: str, every: str | None, when: str | None, ttl: str | None, reason: str | None, clear: bool
 ) -> None:
-    """Advise a job to run sooner, or at another pace, for a while; its schedule stays as it is.
+    """Make a job run sooner or at another pace for a while. Its schedule isn't changed.
 
     \b
     Examples:
@@ -46,38 +44,39 @@ def hint(
       halo hint backup --at "in 10m"
       halo hint poll --clear
 
-    A faster pace counts at once, a slower one after the next run. A run at a time counts if it is earlier than what
-    is planned. The job's limits and a pause win over all advice, and no pace is faster than 10s.
+    A faster pace applies at once, a slower one after the next run. --at applies if it is earlier than the next run.
+    Hints don't override the job's limits (--min-interval) or a pause, and the fastest pace is 10s.
 
-    A job can advise itself, if its lines are read (--read-lines): it prints a whole line like
-    ::halo every=5m ttl=1h reason="queue is long", or ::halo next=10m.
+    With --read-lines, a job can give hints itself by printing lines like these:
+
+    \b
+      ::halo every=5m ttl=1h reason="queue is long"
+      ::halo next=10m
     """
     if sum((every is not None, when is not None, clear)) != 1:
         raise click.UsageError("give exactly one of --every, --at and --clear")
     if clear and (ttl is not None or reason is not None):
-        raise click.UsageError("--ttl and --reason go with --every or --at")
+        raise click.UsageError("use --ttl and --reason with --every or --at")
     with Scheduler.open(actor=TERMINAL) as scheduler, naming_options(_OPTIONS_BY_FIELD, {}):
         job = find_job(scheduler, name)
         if every is not None:
-            _advise_pace(scheduler, job.id, every, ttl, reason or "")
+            _hint_pace(scheduler, job.id, every, ttl, reason or "")
         elif when is not None:
-            _advise_run(scheduler, job.id, when, ttl, reason or "")
+            _hint_run(scheduler, job.id, when, ttl, reason or "")
         else:
             scheduler.clear_hints(job.id, source=HintSource.USER)
-        _tell(scheduler, scheduler.get_job(job.id) or job)
+        _print_plan(scheduler, scheduler.get_job(job.id) or job)
 
 
-def _advise_pace(scheduler: Scheduler, job_id: str, every: str, ttl: str | None, reason: str) -> None:
+def _hint_pace(scheduler: Scheduler, job_id: str, every: str, ttl: str | None, reason: str) -> None:
     every_ms = require_interval("--every", every)
     if every_ms < SHORTEST_EVERY_MS:
-        click.echo(
-            f"{every} is raised to {format_interval(SHORTEST_EVERY_MS)}, the shortest there is", err=True
-        )
+        click.echo(f"{every} is too short; using {format_interval(SHORTEST_EVERY_MS)}", err=True)
     lasting = ttl or usual_ttl_of_pace(every_ms)
     scheduler.propose_interval(job_id, every, lasting, reason, source=HintSource.USER)
 
 
-def _advise_run(scheduler: Scheduler, job_id: str, when: str, ttl: str | None, reason: str) -> None:
+def _hint_run(scheduler: Scheduler, job_id: str, when: str, ttl: str | None, reason: str) -> None:
     now_ms = SystemClock().now_ms()
     with under("--at"):
         at = parse_when(when, now_ms)
@@ -87,8 +86,8 @@ def _advise_run(scheduler: Scheduler, job_id: str, when: str, ttl: str | None, r
     scheduler.propose_next_run(job_id, at, lasting, reason, source=HintSource.USER)
 
 
-def _tell(scheduler: Scheduler, job: Job) -> None:
-    """Say what is planned now, and why."""
+def _print_plan(scheduler: Scheduler, job: Job) -> None:
+    """Print the next run and why it is then."""
     situation = scheduler.jobs.situation(job.id)
     click.echo(f"{job.name}; next: {next_words(situation, SystemClock().now_ms())}")
     for sentence in scheduler.jobs.explain(job.id).sentences:

@@ -1,4 +1,4 @@
-"""`halo import`: jobs from a file."""
+"""`halo import`: read jobs from files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _YES = {"y", "yes"}
 
 
 def confirm(question: str) -> bool | None:
-    """Ask the person at the terminal, and return what they say; None when there is nobody to ask."""
+    """Ask at the terminal, even if standard input is a file; None without a terminal."""
     terminal = _open_terminal()
     if terminal is None:
         return None
@@ -39,19 +39,19 @@ def confirm(question: str) -> bool | None:
 
 
 def require_yes(question: str) -> None:
-    """Go on only if the person at the terminal says so."""
+    """Stop unless the user at the terminal agrees."""
     answer = confirm(question)
     if answer is None:
-        raise click.ClickException("nothing was stored: there is no terminal to ask on; to do it, add --yes")
+        raise click.ClickException("nothing was saved: there is no terminal for the question; add --yes")
     if not answer:
-        raise click.ClickException("nothing was stored")
+        raise click.ClickException("nothing was saved")
 
 
 def _open_terminal() -> TextIO | None:
     try:
         descriptor = os.open(_TERMINAL, os.O_RDWR | getattr(os, "O_NOCTTY", 0))
     except OSError:
-        # Elsewhere there is no such file: then it is standard input, or nothing.
+        # Windows has no such file: use standard input if it is a terminal.
         if os.name == "posix" or not sys.stdin.isatty():
             return None
         descriptor = os.dup(sys.stdin.fileno())
@@ -60,11 +60,11 @@ def _open_terminal() -> TextIO | None:
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE|-", shell_complete=complete_files)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--enable", is_flag=True, help="Let the new jobs run at once, instead of paused.")
-@click.option("--skip-bad", is_flag=True, help="Take in the rest of a file that has faults.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@click.option("--enable", is_flag=True, help="Enable new jobs instead of pausing them.")
+@click.option("--skip-bad", is_flag=True, help="Skip jobs with errors and import the rest.")
 def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) -> None:
-    """Take in jobs from a file: what "halo export" wrote, a crontab, a systemd timer, an agent with schedules.
+    """Import jobs from an export, a crontab, a systemd timer or an agent file with schedules.
 
     \b
     Examples:
@@ -73,24 +73,24 @@ def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) 
       halo import ~/.config/systemd/user/*.timer
       ssh nas halo export | halo import - --enable
 
-    You see what will be created, changed and left out, and are asked before anything is stored. New jobs start
-    paused, so that you can look at them: "halo resume NAME", or "halo resume --imported", lets them run. A job that
-    is there already is found by its id, else by its name; taking in the same file again changes nothing.
+    Shows what will be created, changed and skipped, and asks before saving. New jobs are paused, so that you can
+    review them; enable them with "halo resume NAME" or "halo resume --imported". Existing jobs are matched by id,
+    then by name; importing the same file again changes nothing.
     """
-    from halo_scheduler.cli.terminal.job_files import keeping_everything, read_files  # noqa: PLC0415 - for those who import
+    from halo_scheduler.cli.terminal.job_files import read_files, without_garbage_collection  # noqa: PLC0415 - loads PyYAML
 
-    with keeping_everything():
+    with without_garbage_collection():
         drafts = read_files(files)
         with Scheduler.open(actor=TERMINAL) as scheduler:
             with progress("Comparing"):
                 plan = scheduler.imports.plan(drafts)
-            take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
+            confirm_and_apply(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
 
 
-def take_in(
+def confirm_and_apply(
     scheduler: Scheduler, plan: ImportPlan, *, yes: bool, paused: bool, skip_bad: bool | None
 ) -> None:
-    """Show what a plan would do, ask, and do it; with `skip_bad` of None leaving something out is no choice."""
+    """Show a plan, ask, and apply it; `skip_bad` is None where skipping is not offered."""
     from halo_scheduler.cli.terminal.import_preview import print_preview  # noqa: PLC0415
 
     names = {job.id: job.name for job in scheduler.list_jobs()}
@@ -98,31 +98,31 @@ def take_in(
     try:
         print_preview(plan, names, paused=paused, is_refused=is_refused)
     except BrokenPipeError:
-        click.echo("halo: nothing was stored: nobody saw all that it would be", err=True)
+        click.echo("halo: nothing was saved: the preview could not be shown in full", err=True)
         raise
     if is_refused:
-        rest = "" if plan.is_empty or skip_bad is None else ", or take in the rest with --skip-bad"
-        raise SchedulerError(f"nothing was stored; mend the {_faults(plan)} above{rest}")
+        rest = "" if plan.is_empty or skip_bad is None else ", or import the rest with --skip-bad"
+        raise SchedulerError(f"nothing was saved; fix the {_faults(plan)} above{rest}")
     if plan.is_empty:
-        click.echo("There is nothing to change.")
+        click.echo("No changes.")
         return
     if not yes:
-        require_yes("Do that?")
-    with progress("Storing", len(plan.created)) as update:
+        require_yes("Apply these changes?")
+    with progress("Saving", len(plan.created)) as update:
         scheduler.imports.apply(plan, paused=paused, skip_bad=bool(skip_bad), progress=update)
-    _tell_done(plan, paused=paused)
-    _tell_missing_secrets(scheduler, plan)
+    _print_summary(plan, paused=paused)
+    _warn_of_missing_secrets(scheduler, plan)
 
 
 def _faults(plan: ImportPlan) -> str:
-    return "fault" if len(plan.faults) == 1 else f"{len(plan.faults)} faults"
+    return "error" if len(plan.faults) == 1 else f"{len(plan.faults)} errors"
 
 
-def _tell_done(plan: ImportPlan, *, paused: bool) -> None:
+def _print_summary(plan: ImportPlan, *, paused: bool) -> None:
     changed = [
         *([counted(len(plan.changed), "job")] if plan.changed else []),
-        *(["the quiet times"] if plan.quiet_times else []),
-        *(["the limits of groups"] if plan.group_limits else []),
+        *(["quiet hours"] if plan.quiet_times else []),
+        *(["group limits"] if plan.group_limits else []),
     ]
     done = [
         *([f"created {counted(len(plan.created), 'job')}"] if plan.created else []),
@@ -131,17 +131,15 @@ def _tell_done(plan: ImportPlan, *, paused: bool) -> None:
     ]
     click.echo("; ".join(done))
     if plan.created and paused:
-        click.echo(
-            "  the new ones are paused; let them run with: halo resume --imported, or one with: halo resume NAME"
-        )
+        click.echo("  new jobs are paused; enable them with: halo resume --imported, or halo resume NAME")
 
 
-def _tell_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:
+def _warn_of_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:
     actions = [one.spec.action for one in plan.created] + [one.after.action for one in plan.changed]
     known = {secret.name for secret in scheduler.secrets.list()}
     for name in sorted({name for action in actions for name in _secret_names(action)} - known):
         click.echo(
-            f"{click.style('▲', fg='yellow')} the secret {name} is not set yet: halo secret set {name}"
+            f"{click.style('▲', fg='yellow')} the secret {name} isn't set; set it with: halo secret set {name}"
         )
 
 

@@ -1,4 +1,4 @@
-"""`halo inbox` and `answer`: what runs ask of people."""
+"""`halo inbox` and `halo answer`: questions of runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import click
 
 from halo_scheduler.cli.terminal.completions import complete_questions
-from halo_scheduler.cli.terminal.following import begins, exit_code_of, follow_run, interruptible, tell_end
+from halo_scheduler.cli.terminal.following import begins, exit_code_of, follow_run, interruptible, print_end
+from halo_scheduler.cli.terminal.input_text import text_of_stdin
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import ASKS, moment, short_id, typed
-from halo_scheduler.cli.terminal.typed_text import text_of_stdin
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
 from halo_scheduler.grammar.text import plain_line, shown_spec
 from halo_scheduler.model import Question, QuestionState
@@ -30,11 +30,11 @@ _LONGEST_TITLE = 200
     "--all",
     "everything",
     is_flag=True,
-    help=f"The last {_MOST_SETTLED}, newest first, also what was answered or dismissed.",
+    help=f"The newest {_MOST_SETTLED}, including answered and dismissed ones.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def inbox(*, everything: bool, as_json: bool) -> None:
-    """Show what runs ask you, the oldest first; their jobs wait until you answer or dismiss it.
+    """List open questions, oldest first. Their jobs are on hold until you answer or dismiss them.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def inbox(*, everything: bool, as_json: bool) -> None:
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
     if not found:
-        click.echo("nobody has asked anything yet" if everything else "nothing waits for you")
+        click.echo("no questions yet" if everything else "no open questions")
     for question in found:
         _show(question, names.get(question.job_id, question.job_id))
     if any(question.state is QuestionState.OPEN for question in found):
@@ -76,10 +76,10 @@ def _show(question: Question, name: str) -> None:
 @click.command()
 @click.argument("run", metavar="RUN", shell_complete=complete_questions)
 @click.argument("text", required=False, metavar="TEXT|-")
-@click.option("--dismiss", is_flag=True, help="Close the question without an answer.")
-@click.option("--wait", is_flag=True, help="Show what the job then prints; leave with 1 unless it succeeds.")
+@click.option("--dismiss", is_flag=True, help="Dismiss the question without an answer.")
+@click.option("--wait", is_flag=True, help="Show the output of the run; exit with 1 unless it succeeds.")
 def answer(*, run: str, text: str | None, dismiss: bool, wait: bool) -> None:
-    """Answer what a run asked; its job is run with the answer.
+    """Answer a question; the job runs again with your answer.
 
     \b
     Examples:
@@ -87,13 +87,13 @@ def answer(*, run: str, text: str | None, dismiss: bool, wait: bool) -> None:
       halo answer review --wait - <answer.md
       halo answer review --dismiss
 
-    RUN is the run's id or its beginning, as "halo inbox" shows it, or the job's name if it asks only one thing. A
-    TEXT of - is read from standard input.
+    RUN is the id that "halo inbox" shows, or the name of a job with one open question. With - as TEXT, the answer
+    is read from standard input.
     """
     if dismiss == (text is not None):
         raise click.UsageError("give either an answer or --dismiss")
     if dismiss and wait:
-        raise click.UsageError("--wait goes with an answer: what is dismissed starts nothing")
+        raise click.UsageError("--wait needs an answer; dismissing starts no run")
     with Scheduler.open(actor=TERMINAL) as scheduler:
         if wait:
             require_engine(scheduler)
@@ -101,39 +101,39 @@ def answer(*, run: str, text: str | None, dismiss: bool, wait: bool) -> None:
         name = _names(scheduler).get(question.job_id, question.job_id)
         if text is None:
             scheduler.questions.dismiss(question.id)
-            click.echo(f"dismissed{_what_is_left(scheduler, question.job_id, name)}")
+            click.echo(f"dismissed{_after_dismissal(scheduler, question.job_id, name)}")
             return
         said = text_of_stdin("the answer") if text == "-" else text
         run_id = scheduler.questions.answer(question.id, said)
         if wait:
             _wait_for(scheduler, run_id, name)
-        click.echo(_what_follows(scheduler, run_id, name))
+        click.echo(_after_answer(scheduler, run_id, name))
 
 
-def _what_is_left(scheduler: Scheduler, job_id: str, name: str) -> str:
+def _after_dismissal(scheduler: Scheduler, job_id: str, name: str) -> str:
     job = scheduler.get_job(job_id)
     if open_questions(scheduler, job_id):
-        return f"; {name} asks more"
-    return "" if job is None or job.next_run_at is None else f"; {name} starts by itself again"
+        return f"; {name} has more open questions"
+    return "" if job is None or job.next_run_at is None else f"; {name} is back on schedule"
 
 
 def _wait_for(scheduler: Scheduler, run_id: str, name: str) -> None:
-    with interruptible(f"{name} goes on; stop it with: halo cancel {typed(name)}"):
+    with interruptible(f"{name} is still running; stop it with: halo cancel {typed(name)}"):
         done = follow_run(scheduler, run_id)
-    tell_end(scheduler, done)
+    print_end(scheduler, done)
     sys.exit(exit_code_of(done))
 
 
-def _what_follows(scheduler: Scheduler, run_id: str, name: str) -> str:
+def _after_answer(scheduler: Scheduler, run_id: str, name: str) -> str:
     if scheduler.status().state != "running":
-        return f"answered; {name} is run once something runs the jobs; start it with: halo daemon"
+        return f"answered; {name} runs as soon as Halo is running; start it with: halo daemon"
     if begins(scheduler, run_id):
         return f"answered; started {name}"
-    return f"answered; {name} is run as soon as it is free and there is a place"
+    return f"answered; {name} runs when the current run or the limit allows it"
 
 
 def _find_question(scheduler: Scheduler, wanted: str) -> Question:
-    """Return the open question that is meant; what it was not is said."""
+    """Return the open question for a run or a job; refuse with the reason."""
     names = _names(scheduler)
     opened = scheduler.questions.list(limit=MOST_QUESTIONS)
     found = _matching(opened, wanted, names)
@@ -141,17 +141,17 @@ def _find_question(scheduler: Scheduler, wanted: str) -> Question:
         return found[0]
     if found:
         runs = ", ".join(short_id(question.run_id) for question in found[:5])
-        raise click.UsageError(f"{wanted} asks {len(found)} things; say which: {runs}")
+        raise click.UsageError(f"{wanted} has {len(found)} open questions; give the run: {runs}")
     settled = _matching(scheduler.questions.list(include_settled=True, limit=MOST_QUESTIONS), wanted, names)
     if settled:
-        raise SchedulerError(f"this question was already {settled[0].state}")
+        raise SchedulerError(f"the question is already {settled[0].state}")
     asking = [names.get(question.job_id, "") for question in opened]
     hint = near_name(wanted, [*asking, *(short_id(question.run_id) for question in opened)])
-    raise JobNotFoundError(f"nothing asked by {wanted!r} waits for an answer{hint}")
+    raise JobNotFoundError(f"no open question of {wanted!r}{hint}")
 
 
 def _matching(questions: Sequence[Question], wanted: str, names: dict[str, str]) -> list[Question]:
-    """Return the questions of a run or of a job; a run's whole id goes before its beginning and a name."""
+    """Return the questions of a run or a job; a full run id wins over a name, a name over an id prefix."""
     exact = [question for question in questions if question.run_id == wanted]
     named = [question for question in questions if wanted in (question.job_id, names.get(question.job_id))]
     if exact or named or len(wanted) < _SHORTEST_PREFIX:

@@ -1,4 +1,4 @@
-"""`halo show` and `remove`: one job."""
+"""`halo show` and `halo remove`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 import click
 
 from halo_scheduler.cli.terminal.completions import complete_jobs
-from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.confirm import confirm_removal
 from halo_scheduler.cli.terminal.job_details import (
-    Standing,
+    JobContext,
+    job_context,
     job_data,
     print_details,
-    standing_of,
     waiting_run_data,
 )
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
@@ -32,7 +32,7 @@ _RECENT = 5
 @click.argument("name", shell_complete=complete_jobs)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def show(*, name: str, as_json: bool) -> None:
-    """Show everything about a job: what it does, when it runs next, how its last runs went.
+    """Show a job: its settings, its next run and its recent runs.
 
     \b
     Examples:
@@ -43,39 +43,39 @@ def show(*, name: str, as_json: bool) -> None:
     with open_to_read() as scheduler:
         job = find_job(scheduler, name)
         runs = scheduler.get_run_log(job.id, limit=_RECENT)
-        standing = standing_of(scheduler, job)
+        context = job_context(scheduler, job)
         causes = causes_of(scheduler, runs)
     if as_json:
         data = (
-            job_data(job, standing.situation, now_ms)
-            | _beside(standing, now_ms)
+            job_data(job, context.situation, now_ms)
+            | _context_data(context, now_ms)
             | {"runs": [run_data(run) for run in runs]}
         )
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    print_details(job, standing, now_ms)
+    print_details(job, context, now_ms)
     for run in runs:
         at = run.started_at or run.finished_at or 0
         words = f"{moment(at)}  {duration(run.duration_ms):<9} {run_words(run)}{cause_words(run, causes)}"
         click.echo(f"  {outcome_mark(run.outcome)} {folded(words, 4)}")
 
 
-def _beside(standing: Standing, now_ms: int) -> dict[str, object]:
-    usage, waiting = standing.usage, standing.situation.waiting
+def _context_data(context: JobContext, now_ms: int) -> dict[str, object]:
+    usage, waiting = context.usage, context.situation.waiting
     return {
         "today": {"day": usage.day, "runs": usage.runs, "cost": usage.cost, "resets_at": usage.resets_at},
-        "questions": [question.to_dict() for question in standing.questions],
-        "chain": encode(standing.chain),
-        "waiting_runs": [waiting_run_data(run, now_ms) for run in standing.waiting],
+        "questions": [question.to_dict() for question in context.questions],
+        "chain": encode(context.chain),
+        "waiting_runs": [waiting_run_data(run, now_ms) for run in context.waiting],
         "waits_until": None if waiting is None else waiting.deadline,
     }
 
 
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…", shell_complete=complete_jobs)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def remove(*, names: tuple[str, ...], yes: bool) -> None:
-    """Put jobs into the trash, where they stay for 30 days. A run under way goes on to its end.
+    """Move jobs to the trash, where they are kept for 30 days. Current runs finish.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ def remove(*, names: tuple[str, ...], yes: bool) -> None:
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         found = {job.id: job for job in (find_job(scheduler, name) for name in names)}
-        ask_first(f"Remove {listed([job.name for job in found.values()])}?", yes=yes)
+        confirm_removal(f"Remove {listed([job.name for job in found.values()])}?", yes=yes)
         for job in found.values():
             scheduler.remove_job(job.id)
-            click.echo(f"removed {job.name}; get it back with: halo trash restore {typed(job.name)}")
+            click.echo(f"removed {job.name}; restore it with: halo trash restore {typed(job.name)}")

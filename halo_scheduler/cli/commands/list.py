@@ -1,4 +1,4 @@
-"""`halo list`: the jobs there are."""
+"""`halo list`: the table of jobs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from halo_scheduler.cli.terminal.terminal import (
     print_json_list,
     print_table,
     status_mark,
-    tell_nobody_runs,
-    tell_refusal,
+    warn_not_running,
+    warn_read_only,
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.interval import SECOND_MS
@@ -33,11 +33,11 @@ def _complete_groups(ctx: click.Context, param: click.Parameter, incomplete: str
 
 @click.command("list")
 @click.argument("text", required=False)
-@click.option("--group", metavar="GROUP", shell_complete=_complete_groups, help="Only the jobs of a group.")
+@click.option("--group", metavar="GROUP", shell_complete=_complete_groups, help="Only jobs of this group.")
 @click.option("--status", type=click.Choice([*map(str, JobStatus)]), help="Only jobs with this status.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def list_(*, text: str | None, group: str | None, status: str | None, as_json: bool) -> None:
-    """List the jobs, the next to run first; a TEXT is looked for in name, description and group.
+    """List jobs, the next to run first. TEXT searches name, description and group.
 
     \b
     Examples:
@@ -51,12 +51,12 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         return
     now_ms = SystemClock().now_ms()
     with Overview.open(now_ms) as overview:
-        tell_refusal(overview.refusal)
+        warn_read_only(overview.refusal)
         jobs = overview.list_jobs(status=wanted, group=group, text=text)
         is_overdue = any(one.is_late(now_ms) for _, one in jobs) and not overview.is_run(now_ms)
     if not jobs:
         click.echo(
-            "no jobs yet; add one with: halo add" if text is group is status is None else "no such jobs"
+            "no jobs yet; add one with: halo add" if text is group is status is None else "no matching jobs"
         )
         return
     rows = [
@@ -71,12 +71,12 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
     ]
     print_table(["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"], rows, spare=["SCHEDULE", "LAST RUN"])
     if is_overdue:
-        tell_nobody_runs()
+        warn_not_running()
 
 
 def _print_json(status: JobStatus | None, group: str | None, text: str | None) -> None:
-    """Print everything about the jobs, for which everything has to be read."""
-    from halo_scheduler.cli.terminal.job_details import job_data  # noqa: PLC0415 - the table above comes without it
+    """Print all fields of the jobs, which takes longer than the table."""
+    from halo_scheduler.cli.terminal.job_details import job_data  # noqa: PLC0415 - the table does without it
     from halo_scheduler.cli.terminal.open_jobs import open_to_read  # noqa: PLC0415 - likewise
 
     with open_to_read() as scheduler:

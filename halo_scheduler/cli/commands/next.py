@@ -1,4 +1,4 @@
-"""`halo next`: what runs next."""
+"""`halo next`: upcoming runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halo_scheduler.cli.terminal.terminal import (
     WAITS,
     moment,
     print_table,
-    tell_nobody_runs,
+    warn_not_running,
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import InQuietTime, Situation, SituationKind
@@ -36,7 +36,7 @@ _HELD = (SituationKind.NEEDS_INPUT, SituationKind.CAPPED, SituationKind.WAITING)
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
-    """Show what runs next: of all jobs, or of those that are named.
+    """Show upcoming runs of all jobs, or of the named ones.
 
     \b
     Examples:
@@ -44,9 +44,9 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
       halo next backup report -n 20
       halo next --json
 
-    First comes what waits, then the planned runs and what the schedules give after them. A job that runs often leaves
-    room for the others: "then every minute" stands for those of its runs that would hide them. "halo why NAME" says
-    why a run is planned for just this time.
+    Waiting runs come first, then the next run of each job and further runs of its schedule. For a job that runs
+    often, "then every minute" stands for its further runs, so that other jobs stay visible. "halo why NAME" explains
+    the time of a run.
     """
     now_ms = SystemClock().now_ms()
     with open_to_read() as scheduler:
@@ -66,11 +66,11 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
     rows = [_waiting_row(group, called, now_ms) for group in alike(waiting)]
     rows += [_row(run, _planned(run, situations), now_ms) for run in runs]
     if not rows:
-        click.echo("nothing will run by itself")
+        click.echo("no upcoming runs")
         return
     print_table(["", "WHEN", "", "JOB", ""], rows[:count], spare=["WHEN"])
     if not is_looked_after:
-        tell_nobody_runs()
+        warn_not_running()
 
 
 def _planned(run: Upcoming, situations: Mapping[str, Situation]) -> Situation | None:
@@ -86,22 +86,22 @@ def _row(run: Upcoming, situation: Situation | None, now_ms: int) -> list[str]:
 
 
 def _then(run: Upcoming) -> str:
-    """Return how a job goes on whose further runs are left out."""
+    """Return the pace of further runs that are not listed."""
     hints = run.job.hints
     if not run.goes_on:
         return ""
     if hints.interval_ms is not None and hints.count_at(run.at):
-        return f"then every {duration_in_words(hints.interval_ms)}, as advised"
+        return f"then every {duration_in_words(hints.interval_ms)}, by hint"
     return f"then {describe(run.job.schedule)}"
 
 
 def _held_words(run: Upcoming, situation: Situation | None, now_ms: int) -> str:
-    """Return what keeps a run from starting at its time, if something does."""
+    """Return why a run will be skipped or will wait."""
     if situation is not None and situation.kind in _HELD:
         return next_words(situation, now_ms)
     if run.quiet is None:
         return ""
-    name = f"the quiet time {run.quiet.by.name}".rstrip()
+    name = f"quiet hours {run.quiet.by.name}".rstrip()
     if run.job.policy.in_quiet_time is InQuietTime.SKIP:
         return f"will be skipped in {name}"
     return f"waits in {name} until {moment_in_words(run.quiet.until, now_ms)}"

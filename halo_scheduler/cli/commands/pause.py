@@ -1,4 +1,4 @@
-"""`halo pause` and `resume`: jobs that stop for a while."""
+"""`halo pause` and `halo resume`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from halo_scheduler.cli.options.option_values import under
 from halo_scheduler.cli.terminal.completions import complete_jobs
-from halo_scheduler.cli.terminal.job_details import print_details, standing_of
+from halo_scheduler.cli.terminal.job_details import job_context, print_details
 from halo_scheduler.cli.terminal.terminal import WAITS, moment
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
@@ -23,17 +23,17 @@ from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.review import Reviewer
 from halo_scheduler.wording.status import next_words, status_words
 
-_NEED_A_LOOK = (StatusReason.ASSISTANT, StatusReason.IMPORTED)
+_AWAIT_REVIEW = (StatusReason.ASSISTANT, StatusReason.IMPORTED)
 _MOST_NAMED = 5
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option("--all", "everything", is_flag=True, help="All jobs that are not disabled.")
-@click.option("--for", "lasting", metavar="2h", help="They go on by themselves after this time.")
-@click.option("--until", metavar="WHEN", help='They go on by themselves at this time, like "tomorrow 9:00".')
+@click.option("--for", "lasting", metavar="2h", help="Resume automatically after this time.")
+@click.option("--until", metavar="WHEN", help='Resume automatically at this time, like "tomorrow 9:00".')
 def pause(*, names: tuple[str, ...], everything: bool, lasting: str | None, until: str | None) -> None:
-    """Pause jobs: they do not start by themselves until they are resumed. What runs goes on to its end.
+    """Pause jobs: no scheduled runs start until you resume them. Current runs finish.
 
     \b
     Examples:
@@ -41,10 +41,10 @@ def pause(*, names: tuple[str, ...], everything: bool, lasting: str | None, unti
       halo pause backup report --for 2h
       halo pause --all --until "tomorrow 9:00"
 
-    Nothing is made up for when a pause ends: the next run is the next one of the schedule.
+    Runs missed during a pause aren't caught up.
     """
     if everything == bool(names):
-        raise click.UsageError("give either the names of jobs or --all")
+        raise click.UsageError("give either names of jobs or --all")
     until_at = _end_of_pause(lasting, until)
     with Scheduler.open(actor=TERMINAL) as scheduler:
         if everything:
@@ -55,7 +55,7 @@ def pause(*, names: tuple[str, ...], everything: bool, lasting: str | None, unti
             found = _find(scheduler, names)
             for job in found:
                 scheduler.pause_job(job.id, until_at)
-        _tell_paused(scheduler, found, until_at, everything=everything)
+        _print_paused(scheduler, found, until_at, everything=everything)
 
 
 def _end_of_pause(lasting: str | None, until: str | None) -> int | None:
@@ -73,23 +73,23 @@ def _end_of_pause(lasting: str | None, until: str | None) -> int | None:
     return until_at
 
 
-def _tell_paused(
+def _print_paused(
     scheduler: Scheduler, asked: Sequence[Job], until_at: int | None, *, everything: bool
 ) -> None:
     end = "" if until_at is None else f" until {moment(until_at)}"
     if everything:
-        click.echo(f"paused {counted(len(asked), 'job')}{end}" if asked else "there was nothing to pause")
+        click.echo(f"paused {counted(len(asked), 'job')}{end}" if asked else "no jobs to pause")
         return
     now = scheduler.jobs.get_many(job.id for job in asked)
     for job in asked:
         after = now.get(job.id, job)
-        if after.status_reason in _NEED_A_LOOK:
+        if after.status_reason in _AWAIT_REVIEW:
             words = status_words(scheduler.jobs.situation(job.id), SystemClock().now_ms())
-            click.echo(f"{job.name} is paused already: {words}")
+            click.echo(f"{job.name} is already paused: {words}")
         elif after.status is JobStatus.RUNNING:
-            click.echo(f"paused {job.name}{end}; it runs just now, to its end")
+            click.echo(f"paused {job.name}{end}; the current run will finish")
         elif after.status is JobStatus.DISABLED:
-            click.echo(f"paused {job.name}{end}; it is disabled as well")
+            click.echo(f"paused {job.name}{end}; the job is also disabled")
         else:
             click.echo(f"paused {job.name}{end}")
 
@@ -97,10 +97,10 @@ def _tell_paused(
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option("--all", "everything", is_flag=True, help="All jobs that you paused.")
-@click.option("--imported", is_flag=True, help="All jobs that were imported and have not run since.")
-@click.option("--yes", is_flag=True, help="Do not show what an assistant made or changed, and do not ask.")
+@click.option("--imported", is_flag=True, help="All imported jobs that are still paused.")
+@click.option("--yes", is_flag=True, help="Don't show jobs for review, and don't ask.")
 def resume(*, names: tuple[str, ...], everything: bool, imported: bool, yes: bool) -> None:
-    """Let paused or disabled jobs go on from now; their error count begins anew, and nothing is made up for.
+    """Resume paused or disabled jobs. Resets their error count; missed runs aren't caught up.
 
     \b
     Examples:
@@ -109,35 +109,35 @@ def resume(*, names: tuple[str, ...], everything: bool, imported: bool, yes: boo
       halo resume --all
       halo resume --imported
 
-    What an assistant made or changed is shown to you first. With --all, disabled jobs stay so, and so does what was
-    imported or an assistant made: look at those and name them. So does with --imported what has invisible characters
-    or a name that looks like another one.
+    Jobs that an assistant created or changed are shown for review first. --all leaves out disabled jobs, imported
+    jobs and those of assistants: review them and resume them by name. --imported leaves out jobs with invisible
+    characters and jobs whose name resembles another.
     """
     if sum((bool(names), everything, imported)) != 1:
-        raise click.UsageError("give either the names of jobs, --all or --imported")
+        raise click.UsageError("give either names of jobs, --all or --imported")
     with Scheduler.open(actor=TERMINAL) as scheduler:
         if everything or imported:
             _resume_many(scheduler, imported=imported)
             return
         for job in _find(scheduler, names):
-            _show_first(scheduler, job, yes=yes)
+            _review(scheduler, job, yes=yes)
             scheduler.resume_job(job.id, seen=job.spec)
             situation = scheduler.jobs.situation(job.id)
-            click.echo(f"{job.name} goes on; next: {next_words(situation, SystemClock().now_ms())}")
+            click.echo(f"resumed {job.name}; next: {next_words(situation, SystemClock().now_ms())}")
 
 
-def _show_first(scheduler: Scheduler, job: Job, *, yes: bool) -> None:
-    """Show what nobody has looked at, and ask, where somebody can answer; else say what is odd about it."""
-    standing = standing_of(scheduler, job)
+def _review(scheduler: Scheduler, job: Job, *, yes: bool) -> None:
+    """Show a job that awaits review and ask, if there is a terminal; else only print the warnings."""
+    context = job_context(scheduler, job)
     is_unseen = job.status_reason is StatusReason.ASSISTANT or (
-        job.status_reason is StatusReason.IMPORTED and standing.notes
+        job.status_reason is StatusReason.IMPORTED and context.notes
     )
     if is_unseen and not yes and sys.stdin.isatty():
-        print_details(job, standing, SystemClock().now_ms())
-        if not click.confirm("Let it run?", err=True):
-            raise click.ClickException(f"{job.name} stays as it is")
+        print_details(job, context, SystemClock().now_ms())
+        if not click.confirm("Resume it?", err=True):
+            raise click.ClickException(f"{job.name} stays paused")
         return
-    _tell_notes(job, standing.notes)
+    _print_notes(job, context.notes)
 
 
 def _resume_many(scheduler: Scheduler, *, imported: bool) -> None:
@@ -148,33 +148,33 @@ def _resume_many(scheduler: Scheduler, *, imported: bool) -> None:
         scheduler.resume_all()
     after = scheduler.list_jobs()
     count = sum(_is_changed(job, before) for job in after)
-    click.echo(f"resumed {counted(count, 'job')}" if count else "there was nothing to resume")
-    left = [job.name for job in after if job.status_reason in _NEED_A_LOOK]
+    click.echo(f"resumed {counted(count, 'job')}" if count else "no jobs to resume")
+    left = [job.name for job in after if job.status_reason in _AWAIT_REVIEW]
     if left:
         more = [f"{len(left) - _MOST_NAMED} more"] if len(left) > _MOST_NAMED else []
         words = listed([*left[:_MOST_NAMED], *more])
-        click.echo(f"{WAITS} still paused until you have looked at it: {words}", err=True)
+        click.echo(f"{WAITS} still paused, review and resume by name: {words}", err=True)
 
 
 def _resume_imported(scheduler: Scheduler, jobs: Sequence[Job]) -> None:
-    """Resume what was imported, but for jobs that have something odd about them."""
+    """Resume imported jobs, except those with warnings."""
     reviewer = Reviewer(job.name for job in jobs)
     for job in jobs:
         if job.status_reason is not StatusReason.IMPORTED:
             continue
         if notes := reviewer.notes(job.spec):
-            _tell_notes(job, notes)
+            _print_notes(job, notes)
         else:
             scheduler.resume_job(job.id, seen=job.spec)
 
 
-def _tell_notes(job: Job, notes: Sequence[str]) -> None:
+def _print_notes(job: Job, notes: Sequence[str]) -> None:
     for note in notes:
         click.echo(f"{WAITS} {job.name}: {note}", err=True)
 
 
 def _find(scheduler: Scheduler, names: Sequence[str]) -> list[Job]:
-    """Return the jobs that are meant, each once; one that is not there keeps the others as they are."""
+    """Return the named jobs, each once; an unknown name is refused before anything changes."""
     found = {job.id: job for job in (find_job(scheduler, name) for name in names)}
     return list(found.values())
 

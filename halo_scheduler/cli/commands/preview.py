@@ -1,4 +1,4 @@
-"""`halo preview`: what a schedule would do, before it is used."""
+"""`halo preview`: the runs of a schedule."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MOST_RUNS = 1_000
 
 @click.command()
 @schedule_options
-@click.option("--from", "start", metavar="WHEN", help="Look from this time on instead of from now.")
+@click.option("--from", "start", metavar="WHEN", help="Start at this time instead of now.")
 @click.option(
     "-n", "--limit", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> None:
-    """Show in words and times what a schedule means, without storing anything.
+    """Show a schedule in words and its next runs, without saving anything.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> No
 
 
 def _next_runs(schedule: Schedule, now_ms: int, anchor_at: int, count: int) -> list[int]:
-    """Return the next runs; of `after` only the first is known, since the others wait for its end."""
+    """Return the next runs; only the first for `after`, because later ones depend on when each run ends."""
     runs: list[int] = []
     point = next_run(schedule, now_ms, anchor_at=anchor_at)
     while point is not None and len(runs) < count:

@@ -1,4 +1,4 @@
-"""`halo quiet`: the times in which nothing starts by itself."""
+"""`halo quiet`: quiet hours, in which no scheduled run starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.terminal.completions import complete_groups, complete_quiet_times, complete_zones
-from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.confirm import confirm_removal
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import WAITS, print_table
 from halo_scheduler.clock import SystemClock
@@ -40,7 +40,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; 
 @_JSON
 @click.pass_context
 def quiet(context: click.Context, *, as_json: bool) -> None:
-    """Choose the times in which nothing starts by itself.
+    """Set quiet hours, in which no scheduled run starts.
 
     \b
     Examples:
@@ -50,19 +50,19 @@ def quiet(context: click.Context, *, as_json: bool) -> None:
           --group heavy --tz Europe/Berlin
       halo quiet remove Nights
 
-    What falls due then waits for the end, or is skipped if the job was told so with --in-quiet-time skip. What you
-    run by hand starts all the same. Without a command, the quiet times are listed.
+    Runs due in quiet hours wait for the end. With --in-quiet-time skip, a job skips them instead. Manual runs aren't
+    affected. Without a command, quiet hours are listed.
     """
     if context.invoked_subcommand is None:
         _list(as_json=as_json)
     elif as_json:
-        raise click.UsageError("put --json behind the command")
+        raise click.UsageError("put --json after the command")
 
 
 @quiet.command("list")
 @_JSON
 def list_(*, as_json: bool) -> None:
-    """List the quiet times, and say which hold just now and until when.
+    """List quiet hours; ▲ marks those that apply now.
 
     \b
     Examples:
@@ -74,25 +74,25 @@ def list_(*, as_json: bool) -> None:
 
 @quiet.command()
 @click.argument("name", default="")
-@click.option("--from", "start", required=True, metavar="22:00", help="When it begins.")
+@click.option("--from", "start", required=True, metavar="22:00", help="Start time.")
 @click.option(
-    "--to", "end", required=True, metavar="06:00", help="When it ends; on the next day if not later."
+    "--to", "end", required=True, metavar="06:00", help="End time; on the next day if not later than --from."
 )
-@click.option("--days", metavar="mon-fri,sun", help="The days on which it begins. [every day]")
+@click.option("--days", metavar="mon-fri,sun", help="Days on which they start. [every day]")
 @click.option(
     "--group",
     metavar="GROUP",
     shell_complete=complete_groups,
-    help="Only for the jobs of a group. [all jobs]",
+    help="Only for jobs of this group. [all jobs]",
 )
 @click.option(
     "--tz",
     metavar="ZONE",
     shell_complete=complete_zones,
-    help="Its time zone, like Europe/Berlin. [this machine's]",
+    help="Time zone, like Europe/Berlin. [system time zone]",
 )
 def add(*, name: str, start: str, end: str, days: str | None, group: str | None, tz: str | None) -> None:
-    """Add a quiet time.
+    """Add quiet hours.
 
     \b
     Examples:
@@ -111,23 +111,23 @@ def add(*, name: str, start: str, end: str, days: str | None, group: str | None,
     with Scheduler.open(actor=TERMINAL) as scheduler:
         times = scheduler.settings.read().quiet_times
         if name and any(time.name == name for time in times):
-            raise SchedulerError(f"there is already a quiet time named {name!r}; choose another name")
+            raise SchedulerError(f"quiet hours named {name!r} exist already; choose another name")
         scheduler.settings.change(quiet_times=(*times, added))
         groups = {job.group for job in scheduler.list_jobs()}
     click.echo(f"added {_called(added)}: {_in_words(added)}")
     if group is not None and group not in groups:
-        click.echo(f"{WAITS} no job is in the group {group!r} yet")
+        click.echo(f"{WAITS} the group {group!r} has no jobs yet")
     now_ms = SystemClock().now_ms()
     holds = quiet_at([added], group, now_ms)
     if holds is not None:
-        click.echo(f"  it holds now, until {moment_in_words(holds.until, now_ms)}")
+        click.echo(f"  they apply now, until {moment_in_words(holds.until, now_ms)}")
 
 
 @quiet.command()
 @click.argument("which", metavar="NAME|NUMBER", shell_complete=complete_quiet_times)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def remove(*, which: str, yes: bool) -> None:
-    """Remove a quiet time, by its name or by its number in the list.
+    """Remove quiet hours by name or by number in the list.
 
     \b
     Examples:
@@ -138,13 +138,13 @@ def remove(*, which: str, yes: bool) -> None:
         times = scheduler.settings.read().quiet_times
         index = _find(times, which)
         found = times[index]
-        ask_first(f"Remove {_called(found)}, {_in_words(found)}?", yes=yes)
+        confirm_removal(f"Remove {_called(found)}, {_in_words(found)}?", yes=yes)
         _remove(scheduler, found)
     click.echo(f"removed {_called(found)}")
 
 
 def _remove(scheduler: Scheduler, gone: QuietTime) -> None:
-    """Take out a quiet time of those there are now: somebody else may have changed them meanwhile."""
+    """Remove quiet hours from the current settings, which may have changed while we asked."""
     times = list(scheduler.settings.read().quiet_times)
     if gone in times:
         times.remove(gone)
@@ -164,7 +164,7 @@ def _list(*, as_json: bool) -> None:
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
     if not times:
-        click.echo("no quiet times; add one with: halo quiet add Nights --from 22:00 --to 06:00")
+        click.echo("no quiet hours; add some with: halo quiet add Nights --from 22:00 --to 06:00")
         return
     print_table(
         ["", "#", "NAME", "DAYS", "TIME", "FOR", "NOW"],
@@ -188,21 +188,21 @@ def _row(number: int, time: QuietTime, holds: Quiet | None, now_ms: int) -> list
 
 
 def _find(times: Sequence[QuietTime], which: str) -> int:
-    """Return the place of the one that is meant; a name goes before a number."""
+    """Return the index for a name or a number; a name wins."""
     named = [index for index, time in enumerate(times) if which and time.name == which]
     if len(named) == 1:
         return named[0]
     if named:
         numbers = ", ".join(str(index + 1) for index in named)
-        raise click.UsageError(f"there are {len(named)} quiet times named {which!r}; say which: {numbers}")
+        raise click.UsageError(f"{len(named)} quiet hours are named {which!r}; give the number: {numbers}")
     if which.isascii() and which.isdigit() and which.lstrip("0") in map(str, range(1, len(times) + 1)):
         return int(which) - 1
     near = near_name(which, [time.name for time in times if time.name])
-    raise SchedulerError(f"there is no quiet time {which!r}{near}")
+    raise SchedulerError(f"no such quiet hours: {which!r}{near}")
 
 
 def _read_days(typed: str) -> tuple[Weekday, ...]:
-    """Return the days of "mon-fri,sun"; a span may go over the end of the week."""
+    """Return the days of "mon-fri,sun"; a range may wrap around the week."""
     found: list[Weekday] = []
     for part in typed.split(","):
         first, dash, last = part.partition("-")
@@ -216,7 +216,7 @@ def _day(typed: str, all_typed: str) -> int:
     for index, day in enumerate(_DAYS):
         if word in (day.value, day.name.lower()):
             return index
-    raise click.UsageError(f"--days takes days like mon-fri,sun, not {all_typed!r}")
+    raise click.UsageError(f"--days: write days like mon-fri,sun, not {all_typed!r}")
 
 
 def _padded(time: str) -> str:
@@ -225,11 +225,11 @@ def _padded(time: str) -> str:
 
 
 def _called(time: QuietTime) -> str:
-    return f"the quiet time {time.name}" if time.name else "a quiet time"
+    return f"quiet hours {time.name}" if time.name else "quiet hours"
 
 
 def _in_words(time: QuietTime) -> str:
-    whom = "" if time.group is None else f" for the group {time.group}"
+    whom = "" if time.group is None else f" for group {time.group}"
     return f"{_day_words(time)}, {time.start}–{time.end}{_zone_words(time)}{whom}"
 
 

@@ -1,4 +1,4 @@
-"""`halo run`, `cancel`, `history` and `logs`: what jobs do and did."""
+"""`halo run`, `cancel`, `history` and `logs`: runs of jobs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from halo_scheduler.cli.terminal.following import (
     exit_code_of,
     follow_run,
     interruptible,
-    tell_beside,
-    tell_end,
-    tell_question,
+    print_details_of_run,
+    print_end,
+    print_question,
 )
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.printer import Printer
@@ -50,15 +50,15 @@ _MOST_RUNS = 1_000_000
 _LONGEST = 500
 _MOST_NAMED = 5
 _STARTED = set(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
-_TRIGGERS = {Trigger.MANUAL: "by hand", Trigger.ANSWER: "with your answer", Trigger.TEST: "as a test"}
+_TRIGGERS = {Trigger.MANUAL: "manual", Trigger.ANSWER: "with your answer", Trigger.TEST: "test"}
 
 
 @click.command()
 @click.argument("name", shell_complete=complete_jobs)
-@click.option("--wait", is_flag=True, help="Show what it prints, and leave with 1 unless it succeeds.")
-@click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of what it prints.")
+@click.option("--wait", is_flag=True, help="Show its output, and exit with 1 unless it succeeds.")
+@click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of its output.")
 def run(*, name: str, wait: bool, as_json: bool) -> None:
-    """Run a job now, by hand; its schedule goes on as planned, and conditions and quiet times do not count.
+    """Run a job now. Its schedule isn't changed; conditions and quiet hours are ignored.
 
     \b
     Examples:
@@ -66,47 +66,51 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
       halo run backup --wait
       halo run backup --wait --json
 
-    With --wait, Ctrl-C ends the waiting and leaves the run alone.
+    With --wait, Ctrl-C stops waiting and leaves the job running.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         require_engine(scheduler)
         job = find_job(scheduler, name)
         run_id = scheduler.trigger(job.id)
-        _tell_ignored(scheduler, job)
+        _print_ignored(scheduler, job)
         if not wait:
-            words = f"started {job.name}" if begins(scheduler, run_id) else f"{job.name} waits for a place"
+            words = (
+                f"started {job.name}"
+                if begins(scheduler, run_id)
+                else f"{job.name} is waiting: limit reached"
+            )
             click.echo(json.dumps({"run_id": run_id}) if as_json else words)
             return
-        with interruptible(f"{job.name} goes on; stop it with: halo cancel {typed(job.name)}"):
+        with interruptible(f"{job.name} is still running; stop it with: halo cancel {typed(job.name)}"):
             done = follow_run(scheduler, run_id, quiet=as_json)
         if as_json:
             click.echo(json.dumps(run_data(done), ensure_ascii=False, indent=2))
         else:
-            tell_end(scheduler, done)
+            print_end(scheduler, done)
     sys.exit(exit_code_of(done))
 
 
-def _tell_ignored(scheduler: Scheduler, job: Job) -> None:
-    """Say what the job would wait for if it started by itself."""
-    ignored = [waiting_words(job.policy.conditions)] if job.policy.conditions else []
+def _print_ignored(scheduler: Scheduler, job: Job) -> None:
+    """Print the conditions and quiet hours that a manual run ignores."""
+    ignored = [f"conditions ({waiting_words(job.policy.conditions)})"] if job.policy.conditions else []
     quiet = quiet_at(scheduler.settings.read().quiet_times, job.group, SystemClock().now_ms())
     if quiet is not None:
-        ignored.append(f"the end of the quiet time {quiet.by.name}".rstrip())
+        ignored.append(f"quiet hours {quiet.by.name}".rstrip())
     if ignored:
         words = plain_line(" and ".join(ignored), _LONGEST)
-        click.echo(f"{WAITS} by hand, it does not wait for {words}", err=True)
+        click.echo(f"{WAITS} manual run, ignored: {words}", err=True)
 
 
 @click.command()
 @click.argument("name", shell_complete=complete_any_jobs)
 def cancel(*, name: str) -> None:
-    """Stop a job that runs, with everything it started: politely, and by force after its grace.
+    """Stop a running job and all its processes; those that don't exit in the grace period are killed.
 
     \b
     Examples:
       halo cancel backup
 
-    If it does not run, a run that waits is called off: one by hand, or those after another job.
+    If the job isn't running, its waiting runs are cancelled: a manual one, or those triggered by another job.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         require_engine(scheduler)
@@ -114,26 +118,26 @@ def cancel(*, name: str) -> None:
         waiting = scheduler.runs.waiting_of(job.id)
         if waiting is not None:
             scheduler.cancel_run(waiting)
-            click.echo(f"{job.name} will not be started")
+            click.echo(f"cancelled the waiting run of {job.name}")
             return
         running = scheduler.get_run_log(job.id, limit=1, outcome=Outcome.RUNNING)
         chained = [found for found in scheduler.runs.waiting_in_chains() if found.job_id == job.id]
         if not running:
-            _call_off(scheduler, job, chained)
+            _cancel_waiting(scheduler, job, chained)
             return
         scheduler.cancel_run(running[0].id)
     click.echo(f"asked {job.name} to stop{_grace_words(job)}")
     if chained:
-        click.echo(f"{counted(len(chained), 'more run')} will follow; to call that off, cancel it again then")
+        click.echo(f"{counted(len(chained), 'more run')} will follow; cancel again to stop those")
 
 
-def _call_off(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> None:
+def _cancel_waiting(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> None:
     if not chained:
-        raise SchedulerError(f"{job.name} is not running")
+        raise SchedulerError(f"{job.name} isn't running")
     for waiting in chained:
         scheduler.cancel_run(waiting.run_id)
     causes = listed(list(dict.fromkeys(waiting.cause_name for waiting in chained)))
-    click.echo(f"{job.name} will not be started after {causes}")
+    click.echo(f"cancelled the waiting runs of {job.name} after {causes}")
 
 
 @click.command()
@@ -145,11 +149,11 @@ def _call_off(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> 
     "--outcome",
     metavar="OUTCOME",
     type=choice_of(Outcome),
-    help=f"Only runs that ended so: {listed(list(Outcome), last='or')}.",
+    help=f"Only runs with this outcome: {listed(list(Outcome), last='or')}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool) -> None:
-    """Show the runs of a job, or of all, the newest first; also those that did not happen, and why.
+    """Show runs of a job or of all jobs, newest first, including skipped and missed ones.
 
     \b
     Examples:
@@ -189,17 +193,19 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
 
 @click.command()
 @click.argument("name", shell_complete=complete_any_jobs)
-@click.option("-f", "--follow", is_flag=True, help="Go on while it runs; Ctrl-C leaves the run alone.")
+@click.option(
+    "-f", "--follow", is_flag=True, help="Show output while the job runs; Ctrl-C leaves the job running."
+)
 @click.option(
     "--run",
     "run_id",
     metavar="ID",
     shell_complete=complete_runs,
-    help="A certain run instead of the newest.",
+    help="This run instead of the newest.",
 )
-@click.option("--raw", is_flag=True, help="The bytes as they were printed, with colours and all.")
+@click.option("--raw", is_flag=True, help="The original bytes, including colours.")
 def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
-    """Show what a job's newest run printed, as plain text.
+    """Show the output of a job's newest run, as plain text.
 
     \b
     Examples:
@@ -217,29 +223,29 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
                 found = follow_run(scheduler, found.id, raw=raw)
         else:
             Printer(raw=raw).end(scheduler.get_output(found.id))
-        tell_beside(scheduler, found)
-        tell_question(scheduler, found.id)
+        print_details_of_run(scheduler, found)
+        print_question(scheduler, found.id)
         if follow:
-            # What is there was shown; nothing will come after it.
+            # The output so far is shown; without an engine no more will come.
             require_engine(scheduler)
 
 
 def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
-    # A job that waits for an answer may have been skipped a thousand times since.
+    # A job on hold may have a thousand skipped runs since.
     runs = _started(scheduler, job, None) or _started(scheduler, job, _STARTED)
     if run_id is not None:
         begun = [run for run in runs if run.id.startswith(run_id)]
         runs = [run for run in begun if run.id == run_id] or begun
         if len(runs) > 1:
             some = ", ".join(short_id(run.id) for run in runs[:_MOST_NAMED])
-            raise SchedulerError(f"{len(runs)} runs of {job.name} begin with {run_id!r}; say which: {some}")
+            raise SchedulerError(f"{len(runs)} runs of {job.name} start with {run_id!r}: {some}")
     if not runs:
         raise SchedulerError(f"{job.name} has no run {run_id!r}" if run_id else f"{job.name} has not run yet")
     return runs[0]
 
 
 def _started(scheduler: Scheduler, job: Job, outcomes: Collection[Outcome] | None) -> list[Run]:
-    """Return the newest runs of a job that began at all."""
+    """Return the newest runs of a job that were started."""
     log = scheduler.get_run_log(job.id, limit=1_000, outcomes=outcomes)
     return [run for run in log if run.started_at is not None]
 
@@ -253,10 +259,10 @@ def _history_words(run: Run, causes: Mapping[str, str]) -> str:
     if run.late_ms >= SECOND_MS and run.trigger is Trigger.SCHEDULE:
         words += f", {duration(run.late_ms)} late"
     if run.passed_over:
-        words += f", {run.passed_over} passed over ({run.passed_reason})"
+        words += f", {run.passed_over} coalesced ({run.passed_reason})"
     return words
 
 
 def _grace_words(job: Job) -> str:
     grace_ms = getattr(job.action, "grace_ms", 0)
-    return f"; by force in {interval_in_words(grace_ms)}" if grace_ms else ""
+    return f"; it will be killed in {interval_in_words(grace_ms)}" if grace_ms else ""

@@ -1,4 +1,4 @@
-"""`halo secret`: what jobs need and nobody may read."""
+"""`halo secret`: secrets for jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completions import complete_secrets
-from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.confirm import confirm_removal
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import moment, print_table
 from halo_scheduler.errors import SchedulerError
@@ -20,7 +20,7 @@ from halo_scheduler.service.scheduler import Scheduler
 
 @click.group(cls=Subcommands)
 def secret() -> None:
-    """Keep secrets for jobs, which use them as ${secret:NAME}.
+    """Store secrets for jobs, which use them as ${secret:NAME}.
 
     \b
     Examples:
@@ -31,11 +31,11 @@ def secret() -> None:
     """
 
 
-@secret.command("set", short_help="Keep a secret.")
+@secret.command("set", short_help="Store a secret.")
 @click.argument("name", shell_complete=complete_secrets)
-@click.option("--in-file", is_flag=True, help="In a file that only you can read, instead of the keyring.")
+@click.option("--in-file", is_flag=True, help="Store it in a private file instead of the keyring.")
 def set_(*, name: str, in_file: bool) -> None:
-    """Keep a secret: typed without being shown, or read from standard input.
+    """Store a secret, typed without echo or read from standard input.
 
     \b
     Examples:
@@ -48,13 +48,13 @@ def set_(*, name: str, in_file: bool) -> None:
         value = sys.stdin.read().removesuffix("\n")
     with Scheduler.open(actor=TERMINAL) as scheduler:
         scheduler.secrets.set(name, value, in_file=in_file)
-    click.echo(f"kept {name} in {'a private file' if in_file else 'the keyring'}")
+    click.echo(f"saved {name} to {'a private file' if in_file else 'the keyring'}")
 
 
 @secret.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def list_(*, as_json: bool) -> None:
-    """List the names of the secrets, never the secrets.
+    """List the names of secrets, never their values.
 
     \b
     Examples:
@@ -68,18 +68,18 @@ def list_(*, as_json: bool) -> None:
         click.echo(json.dumps(data, indent=2))
         return
     if not found:
-        click.echo("no secrets")
+        click.echo("no secrets yet; store one with: halo secret set NAME")
         return
     print_table(
-        ["NAME", "KEPT IN", "SINCE"], [[item.name, item.place, moment(item.changed_at)] for item in found]
+        ["NAME", "STORED IN", "CHANGED"], [[item.name, item.place, moment(item.changed_at)] for item in found]
     )
 
 
 @secret.command()
 @click.argument("name", shell_complete=complete_secrets)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def remove(*, name: str, yes: bool) -> None:
-    """Forget a secret; jobs that use it fail from then on, and say so.
+    """Delete a secret. Jobs using it will fail.
 
     \b
     Examples:
@@ -88,7 +88,7 @@ def remove(*, name: str, yes: bool) -> None:
     with Scheduler.open(actor=TERMINAL) as scheduler:
         names = [known.name for known in scheduler.secrets.list()]
         if name not in names:
-            raise SchedulerError(f"there is no secret named {name!r}{near_name(name, names)}")
-        ask_first(f"Forget {name}?", yes=yes)
+            raise SchedulerError(f"no such secret: {name!r}{near_name(name, names)}")
+        confirm_removal(f"Delete {name}? Its value cannot be restored.", yes=yes)
         scheduler.secrets.remove(name)
-    click.echo(f"forgot {name}")
+    click.echo(f"deleted {name}")

@@ -1,4 +1,4 @@
-"""`halo status`: what the engine is doing."""
+"""`halo status`: the state of the engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from halo_scheduler.cli.terminal.job_details import waiting_run_data
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import WAITS
+from halo_scheduler.cli.terminal.terminal import NOT_RUNNING, WAITS
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line
@@ -28,7 +28,7 @@ _LONGEST = 500
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def status(*, as_json: bool) -> None:
-    """Show whether jobs are being run, by whom, what waits and for what, and what comes next.
+    """Show whether Halo is running, which runs are waiting and what comes next.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def status(*, as_json: bool) -> None:
         }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    # What waits is due already, and listed below.
+    # Waiting jobs are due already, and listed below.
     ahead = [
         one.next_run_at for one in situations.values() if one.next_run_at is not None and one.waiting is None
     ]
@@ -59,9 +59,9 @@ def status(*, as_json: bool) -> None:
 
 def _show(found: Status, next_due_at: int | None, now_ms: int) -> None:
     if found.state == "running":
-        click.echo(f"{click.style('●', fg='green')} running: {found.owner}")
+        click.echo(f"{click.style('●', fg='green')} Halo is running ({found.owner})")
     else:
-        click.echo(f"{click.style('◌', dim=True)} not running; start it with: halo daemon")
+        click.echo(f"{click.style('◌', dim=True)} {NOT_RUNNING}")
     click.echo(f"  running: {found.running}")
     if next_due_at is not None:
         click.echo(f"  next: {describe_when(next_due_at, now_ms)}")
@@ -85,7 +85,7 @@ def _show_disk(database: Path) -> None:
     if space is not None and space.is_full:
         left = f"{space.free >> 10} KB are free"
         click.echo(
-            f"{WAITS} the disk of {database} is full ({left}); make some room, or runs cannot be recorded"
+            f"{WAITS} the disk of {database} is full ({left}); free some space, or runs cannot be recorded"
         )
 
 

@@ -1,4 +1,4 @@
-"""`halo trash`: the jobs that were removed."""
+"""`halo trash`: removed jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; 
 @_JSON
 @click.pass_context
 def trash(context: click.Context, *, as_json: bool) -> None:
-    """List the jobs that were removed, the last one first; or get one back.
+    """List removed jobs, the latest first, or restore one.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def trash(context: click.Context, *, as_json: bool) -> None:
     if context.invoked_subcommand is None:
         _list(as_json=as_json)
     elif as_json:
-        raise click.UsageError("--json goes with the list only")
+        raise click.UsageError("put --json after the command")
 
 
 def _list(*, as_json: bool) -> None:
@@ -66,7 +66,7 @@ def _date(at: int) -> str:
 @trash.command("list")
 @_JSON
 def list_(*, as_json: bool) -> None:
-    """List the jobs that were removed, the last one first.
+    """List removed jobs, the latest first.
 
     \b
     Examples:
@@ -79,14 +79,14 @@ def list_(*, as_json: bool) -> None:
 @trash.command()
 @click.argument("name", shell_complete=complete_removed)
 def restore(*, name: str) -> None:
-    """Get a job back; it goes on from now.
+    """Restore a removed job; missed runs aren't caught up.
 
     \b
     Examples:
       halo trash restore backup
       halo trash restore 3f2a9c1b
 
-    Of several jobs of one name the last that was removed is meant; the others have an id.
+    If several share the name, the latest is restored; use the id for others.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         removed = find_removed(scheduler, name)

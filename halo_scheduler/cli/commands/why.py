@@ -1,4 +1,4 @@
-"""`halo why`: why a job runs when it does, or what became of it at some time."""
+"""`halo why`: why a job runs when it does, or what happened at some time."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _VERDICTS = {
     Verdict.LATE: ("▲", "yellow", "ran late"),
     Verdict.SKIPPED: ("◌", None, "was skipped"),
     Verdict.MISSED: ("▲", "yellow", "was missed"),
-    Verdict.NOT_RUNNING: ("▲", "yellow", "did not run: Halo was not running"),
-    Verdict.PASSED_OVER: ("◌", None, "is passed over"),
+    Verdict.NOT_RUNNING: ("▲", "yellow", "didn't run: Halo was off"),
+    Verdict.PASSED_OVER: ("◌", None, "was coalesced"),
     Verdict.EDITED: ("◌", None, "was edited since"),
-    Verdict.NOT_A_POINT: ("◌", None, "is not due then"),
-    Verdict.BEFORE_IT_EXISTED: ("◌", None, "did not exist yet"),
+    Verdict.NOT_A_POINT: ("◌", None, "isn't due then"),
+    Verdict.BEFORE_IT_EXISTED: ("◌", None, "didn't exist yet"),
     Verdict.REMOVED: ("◌", None, "was in the trash"),
-    Verdict.UNKNOWN: ("▲", "yellow", "is not known to have run"),
-    Verdict.WAITING: ("▲", "yellow", "waits"),
+    Verdict.UNKNOWN: ("▲", "yellow", "no record of a run"),
+    Verdict.WAITING: ("▲", "yellow", "is waiting"),
     Verdict.PAUSED: ("⏸", None, "paused"),
     Verdict.DISABLED: ("◌", None, "disabled"),
     Verdict.RUNNING: ("▸", "blue", "is running"),
@@ -59,11 +59,11 @@ _ENDS = {
     "--at",
     "when",
     metavar="WHEN",
-    help="What became, or becomes, of it then; 9:00 means today's, to the minute.",
+    help="What happened, or will happen, at this time; 9:00 means today.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def why(*, name: str, when: str | None, as_json: bool) -> None:
-    """Say why a job runs next when it does, or why it did or did not run at some time.
+    """Explain when a job runs next, or why it did or didn't run at some time.
 
     \b
     Examples:
@@ -83,7 +83,7 @@ def why(*, name: str, when: str | None, as_json: bool) -> None:
 
 
 def _asked(when: str | None, now_ms: int) -> tuple[int | None, int]:
-    """Return the instant that was typed, and how long it is: a second, or the minute in which it lies."""
+    """Return the start and the length of the time that was typed: a second, or a minute."""
     if when is None:
         return None, 1
     typed = when.strip()
@@ -94,7 +94,7 @@ def _asked(when: str | None, now_ms: int) -> tuple[int | None, int]:
 
 
 def _of_today(typed: str) -> str:
-    """Return a time of day as one of today: whoever asks why means that, be it past or not."""
+    """Return a time of day as one of today, whether it is past or not."""
     return f"today {typed}" if _TIME_OF_DAY.fullmatch(typed) else typed
 
 
@@ -102,7 +102,7 @@ def _show(answer: Answer) -> None:
     sign, colour, words = _VERDICTS[answer.verdict]
     mark = click.style(sign, fg=colour)
     if answer.outcome in _ENDS and answer.verdict in (Verdict.RAN, Verdict.LATE):
-        # That it ran at its time is only half of the truth when it failed.
+        # A run on time that failed must not look like a success.
         mark, words = outcome_mark(answer.outcome), f"{words}{_ENDS[answer.outcome]}"
     name = click.style(plain_line(answer.name, LONGEST_NAME), bold=True)
     click.echo(f"{mark} {name} {click.style(words, dim=True)}")

@@ -1,4 +1,4 @@
-"""The options that say what a job does: run a command, send a request, ask an agent."""
+"""The options for a job's action: a command, an HTTP request or a prompt."""
 
 from __future__ import annotations
 
@@ -22,30 +22,33 @@ from halo_scheduler.cli.options.option_values import (
 )
 from halo_scheduler.cli.options.sections import SectionOption, choice_of
 from halo_scheduler.cli.terminal.completions import complete_agents, complete_folders, complete_secrets
-from halo_scheduler.cli.terminal.typed_text import text_of_file, text_of_stdin
+from halo_scheduler.cli.terminal.input_text import text_of_file, text_of_stdin
 from halo_scheduler.model import Action, BodyKind, Command, HttpRequest, ProcessAction, Prompt, Redirects
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 
-_option = partial(click.option, cls=SectionOption, section="Where its work comes from")
+_option = partial(click.option, cls=SectionOption, section="Work queue")
 WORK_OPTIONS = (
     _option(
         "--work-folder",
         metavar="DIR",
         shell_complete=complete_folders,
-        help="Give each run one file of DIR/ready, then move it to DIR/done.",
+        help="Each run takes one file from DIR/ready; finished files go to DIR/done.",
     ),
-    _option("--work-github", metavar="OWNER/REPO", help="Give each run one issue of this repository."),
+    _option("--work-github", metavar="OWNER/REPO", help="Each run takes one issue of this repository."),
     _option(
         "--work-token",
         metavar="SECRET",
         shell_complete=complete_secrets,
-        help="The secret that holds the token for it.",
+        help="Secret with the access token.",
     ),
-    _option("--work-ready", metavar="LABEL", help="The label of what can be done.", usual="ready"),
+    _option("--work-ready", metavar="LABEL", help="Label of issues to take.", default_words="ready"),
     _option(
-        "--work-in-progress", metavar="LABEL", help="The label of what is being done.", usual="in_progress"
+        "--work-in-progress",
+        metavar="LABEL",
+        help="Label of issues in progress.",
+        default_words="in_progress",
     ),
-    _option("--work-url", metavar="URL", help="The API, if it is not GitHub's own."),
+    _option("--work-url", metavar="URL", help="API URL, if not GitHub's own."),
     _option("--work-close/--no-work-close", default=None, help="Close the issue after a success."),
 )
 _OF_GITHUB = {
@@ -57,51 +60,55 @@ _OF_GITHUB = {
 }
 WORK_NAMES = ("work_folder", "work_github", *_OF_GITHUB)
 
-action_option = partial(click.option, cls=SectionOption, section="What it does")
+action_option = partial(click.option, cls=SectionOption, section="Action")
 
 ACTION_OPTIONS = (
-    action_option("--shell", metavar="/bin/sh", help="Give the one COMMAND as a line to this shell."),
+    action_option("--shell", metavar="/bin/sh", help="Run COMMAND, one quoted line, in this shell."),
     action_option(
         "--dir",
         "--directory",
         "directory",
         metavar="DIR",
         shell_complete=complete_folders,
-        help="Where it runs.",
-        usual="your home",
+        help="Working directory.",
+        default_words="your home",
     ),
-    action_option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."),
-    action_option("--stdin", metavar="TEXT", help="What a command reads from standard input."),
-    action_option("--success-codes", metavar="0,1", help="Exit codes that mean success.", usual="0"),
+    action_option("--env", multiple=True, metavar="NAME=VALUE", help="Environment variable."),
+    action_option("--stdin", metavar="TEXT", help="Standard input of the command."),
+    action_option("--success-codes", metavar="0,1", help="Exit codes that mean success.", default_words="0"),
     action_option(
         "--no-work-code",
         type=whole_or_none,
         metavar="N",
-        help='The exit code that means "nothing to do".',
+        help='Exit code meaning "nothing to do".',
     ),
     action_option(
-        "--needs-input-code", type=whole_or_none, metavar="N", help="The exit code that asks for you."
+        "--needs-input-code", type=whole_or_none, metavar="N", help='Exit code meaning "needs input".'
     ),
-    action_option("--grace", metavar="10s", help="From asking it to stop to force.", usual="10s"),
-    action_option("--http", nargs=2, metavar="METHOD URL", help="An HTTP request instead of a command."),
-    action_option("--header", multiple=True, metavar="'NAME: VALUE'", help="A header of the request."),
-    action_option("--body", metavar="TEXT", help="The body of the request."),
-    action_option("--json-body", metavar="JSON", help="The body of the request, as JSON."),
-    action_option("--expect", metavar="200,204", help="Statuses that mean success.", usual="any 2xx"),
+    action_option("--grace", metavar="10s", help="Time to exit before it's killed.", default_words="10s"),
     action_option(
-        "--redirects", type=choice_of(Redirects), help="Where it may be sent on to.", usual="same-host"
+        "--http", nargs=2, metavar="METHOD URL", help="Send an HTTP request instead of running a command."
+    ),
+    action_option("--header", multiple=True, metavar="'NAME: VALUE'", help="Request header."),
+    action_option("--body", metavar="TEXT", help="Request body."),
+    action_option("--json-body", metavar="JSON", help="JSON request body."),
+    action_option(
+        "--expect", metavar="200,204", help="Status codes that mean success.", default_words="any 2xx"
+    ),
+    action_option(
+        "--redirects", type=choice_of(Redirects), help="Which redirects to follow.", default_words="same-host"
     ),
     action_option(
         "--prompt",
         metavar="TEXT|@FILE|-",
-        help="A prompt for an AI agent instead of a command; from a file, or from standard input.",
+        help="Run a prompt with an AI agent; @FILE reads a file, - standard input.",
     ),
     action_option(
         "--agent",
         metavar="NAME",
         shell_complete=complete_agents,
-        help='Which agent, see "halo agent list".',
-        usual="the default one",
+        help='Agent for the prompt (see "halo agent list").',
+        default_words="the default agent",
     ),
     *WORK_OPTIONS,
 )
@@ -130,7 +137,7 @@ _KEPT_BY_PROCESSES = (
 
 @under("work_source")
 def changed_work_source(before: WorkSource | None, given: Mapping[str, Any]) -> WorkSource | None:
-    """Return the source that was asked for, else the one from before, with what was given of it."""
+    """Return the work queue with the given options applied; without one, that from before."""
     folder, repository = given["work_folder"], given["work_github"]
     if folder is not None and repository is not None:
         raise click.UsageError("give either --work-folder or --work-github")
@@ -144,14 +151,14 @@ def changed_work_source(before: WorkSource | None, given: Mapping[str, Any]) -> 
     if isinstance(found, GithubSource):
         return replace(found, **fields)
     name = next(name for name, (field, _) in _OF_GITHUB.items() if field in fields)
-    raise click.UsageError(f"--{name.replace('_', '-')} goes with --work-github only")
+    raise click.UsageError(f"--{name.replace('_', '-')} needs --work-github")
 
 
 @under("action")
 def changed_action(before: Action | None, given: Mapping[str, Any], command: tuple[str, ...]) -> Action:
-    """Return the one action that was asked for, else the one from before, with what was given of it.
+    """Return the action with the given options applied; without one, that from before.
 
-    Between a command and a prompt all that both can have is kept.
+    A change between command and prompt keeps the fields that both have.
     """
     kind = _kind_given(given, command) or type(before)
     if issubclass(kind, HttpRequest):
@@ -161,14 +168,14 @@ def changed_action(before: Action | None, given: Mapping[str, Any], command: tup
     if issubclass(kind, Command):
         return _changed_command(before, given, command)
     if before is None:
-        raise click.UsageError("say what to run: -- COMMAND ARG…, --http GET URL or --prompt TEXT")
+        raise click.UsageError("give an action: -- COMMAND ARG…, --http GET URL or --prompt TEXT")
     _refuse(given, _OF_ACTIONS, "a command, a request or a prompt")
     return before
 
 
 def _kind_given(given: Mapping[str, Any], command: tuple[str, ...]) -> type[Action] | None:
     if sum([bool(command), bool(given["http"]), given["prompt"] is not None]) > 1:
-        raise click.UsageError("give either a command, --http or --prompt, not both")
+        raise click.UsageError("give only one of a command, --http and --prompt")
     if given["http"]:
         return HttpRequest
     if given["prompt"] is not None:
@@ -185,12 +192,12 @@ def _changed_command(before: Action | None, given: Mapping[str, Any], command: t
 
 
 def _program(before: Action | None, shell: str | None, command: tuple[str, ...]) -> dict[str, Any]:
-    """Return a program with its arguments, or a line with its shell."""
+    """Return the fields of a program with arguments, or of a shell line."""
     if not command and shell is None:
         return {}
     line = before.line if isinstance(before, Command) and not command else ""
     if shell and not line and len(command) != 1:
-        raise click.UsageError("with --shell, give the line as one argument, in quotes")
+        raise click.UsageError("with --shell, give the line as one quoted argument")
     if shell:
         return {"argv": (), "line": line or command[0], "shell": shell}
     return {"argv": command, "line": "", "shell": ""}
@@ -205,7 +212,7 @@ def _changed_prompt(before: Action | None, given: Mapping[str, Any]) -> Prompt:
 
 
 def _process_fields(before: Action | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what commands and prompts have in common."""
+    """Return the fields that commands and prompts share."""
     had = before if isinstance(before, ProcessAction) else None
     kept = {name: getattr(had, name) for name in _KEPT_BY_PROCESSES if had is not None}
     environment = {} if had is None or given.get("no_env") else had.environment
@@ -250,11 +257,11 @@ def _refuse(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
     for name in names:
         if is_given(given[name]):
             option = _OPTION_NAMES.get(name, name).replace("_", "-")
-            raise click.UsageError(f"--{option} goes with {what} only")
+            raise click.UsageError(f"--{option} needs {what}")
 
 
 def _text(given: str) -> str:
-    """Return a prompt as it was typed, or from where it was said to be."""
+    """Return the text of a prompt: as typed, from @FILE, or from standard input."""
     if given == "-":
         return text_of_stdin("the prompt")
     return text_of_file("the prompt", given[1:]) if given.startswith("@") else given

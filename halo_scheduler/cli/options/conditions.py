@@ -1,4 +1,4 @@
-"""The options that say what must hold before a job starts by itself."""
+"""The options for the conditions of a job."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from halo_scheduler.cli.options.sections import SectionOption
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.model import Condition, Idle, Load, MainsPower, Network, PathExists, Policy
 
-condition_option = partial(click.option, cls=SectionOption, section="What it waits for when it is due")
+condition_option = partial(
+    click.option, cls=SectionOption, section="Conditions (a due run waits until all are met)"
+)
 
 CONDITION_OPTIONS = (
-    condition_option("--if-mains", is_flag=True, default=None, help="The machine is on mains power."),
-    condition_option("--if-network", is_flag=True, default=None, help="There is a network."),
+    condition_option("--if-mains", is_flag=True, default=None, help="The computer is on AC power."),
+    condition_option("--if-network", is_flag=True, default=None, help="There is a network connection."),
     condition_option(
         "--if-reachable",
         multiple=True,
         metavar="HOST:PORT",
-        help="Somebody answers there; an IPv6 address in brackets, like [fd00::1]:22.",
+        help="A TCP connection succeeds; put IPv6 addresses in brackets: [fd00::1]:22.",
     ),
-    condition_option("--if-idle", metavar="10m", help="Nobody has touched keyboard or mouse for so long."),
+    condition_option("--if-idle", metavar="10m", help="Keyboard and mouse have been idle this long."),
+    condition_option("--if-load-below", type=float, metavar="N", help="1-minute load average is below N."),
+    condition_option("--if-path", multiple=True, metavar="PATH", help="The path exists."),
     condition_option(
-        "--if-load-below", type=float, metavar="2", help="The load of the last minute is lower."
-    ),
-    condition_option("--if-path", multiple=True, metavar="PATH", help="This file or folder is there."),
-    condition_option(
-        "--if-deadline", metavar="1h", help='Skip the run if it has waited so long; "none" waits for ever.'
+        "--if-deadline", metavar="1h", help='Skip the run after waiting this long; "none" for no deadline.'
     ),
 )
 _ADDRESS = re.compile(r"(?:\[(?P<address>[^\[\]]+)\]|(?P<name>[^:\[\]]+)):(?P<port>[0-9]{1,5})", re.ASCII)
@@ -42,13 +42,13 @@ _KINDS: dict[str, Callable[[Any], Condition]] = {
     "if_idle": lambda idle: Idle(idle=idle),
     "if_load_below": lambda below: Load(below=below),
 }
-# There is one of these at most: another one takes its place.
+# A job has at most one of each of these; a new one replaces it.
 _SINGLE = (Idle, Load)
 
 
 @under("policy")
 def changed_conditions(before: Policy, given: Mapping[str, Any]) -> Policy:
-    """Return a policy with the conditions that were given beside those it had, unless they were to go."""
+    """Return a policy with the given conditions and, unless they are cleared, those from before."""
     conditions = () if given.get("no_conditions") else before.conditions
     for condition in _given(given):
         others = (found for found in conditions if not _is_replaced(found, condition))
@@ -58,7 +58,7 @@ def changed_conditions(before: Policy, given: Mapping[str, Any]) -> Policy:
         given, {"if_deadline": ("condition_deadline", or_none)}
     )
     if is_given(given["if_deadline"]) and fields["condition_deadline"] and not conditions:
-        raise click.UsageError("--if-deadline goes with a condition, like --if-mains")
+        raise click.UsageError("--if-deadline needs a condition, like --if-mains")
     return replace(before, conditions=conditions, **fields)
 
 
@@ -77,6 +77,6 @@ def _reachable(typed: str) -> Network:
     match = _ADDRESS.fullmatch(typed)
     if match is None:
         raise click.UsageError(
-            f"--if-reachable takes HOST:PORT, like nas.local:22 or [fd00::1]:22, not {shown(typed)}"
+            f"--if-reachable: write HOST:PORT, like nas.local:22 or [fd00::1]:22, not {shown(typed)}"
         )
     return Network(host=match["address"] or match["name"], port=int(match["port"]))

@@ -1,4 +1,4 @@
-"""The options that make a job, the same for a new one as for one that is there."""
+"""The options of a job, shared by `halo add` and `halo edit`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from halo_scheduler.cli.options.actions import ACTION_OPTIONS, changed_action
 from halo_scheduler.cli.options.chains import CHAIN_OPTIONS, changed_followers
 from halo_scheduler.cli.options.conditions import CONDITION_OPTIONS, changed_conditions
 from halo_scheduler.cli.options.option_values import as_it_is, chosen
-from halo_scheduler.cli.options.policies import POLICY_OPTIONS, changed_policy, usual_policy
+from halo_scheduler.cli.options.policies import POLICY_OPTIONS, changed_policy, default_policy
 from halo_scheduler.cli.options.schedules import SCHEDULE_FIELDS, SCHEDULE_OPTIONS, take_schedule_options
 from halo_scheduler.cli.options.sections import AnyCommand, SectionOption, with_options
 from halo_scheduler.cli.terminal.completions import complete_groups
 from halo_scheduler.model import Job, JobSpec
 
-said_option = partial(click.option, cls=SectionOption, section="What is said of it")
+detail_option = partial(click.option, cls=SectionOption, section="Details")
 
 _OPTIONS = (
     *SCHEDULE_OPTIONS,
@@ -26,18 +26,18 @@ _OPTIONS = (
     *CONDITION_OPTIONS,
     *CHAIN_OPTIONS,
     *POLICY_OPTIONS,
-    said_option(
+    detail_option(
         "--group",
         metavar="GROUP",
         shell_complete=complete_groups,
-        help="Jobs of a group can share a limit and quiet times.",
+        help="Groups can share quiet hours and a limit.",
     ),
-    said_option("--description", metavar="TEXT", help="What it is for."),
-    said_option(
-        "--enabled/--disabled", default=None, help="Whether it may run by itself at all.", usual="enabled"
+    detail_option("--description", metavar="TEXT", help="Description."),
+    detail_option(
+        "--enabled/--disabled", default=None, help="Disabled jobs only run manually.", default_words="enabled"
     ),
 )
-_SAID = {
+_DETAILS = {
     "group": ("group", as_it_is),
     "description": ("description", as_it_is),
     "enabled": ("enabled", as_it_is),
@@ -106,21 +106,21 @@ OPTIONS_BY_FIELD = {
 
 
 def job_options(command: AnyCommand) -> AnyCommand:
-    """Give a command the options that make a job."""
+    """Add the options of a job to a command."""
     return with_options(command, _OPTIONS)
 
 
 def fields_of_new(
     given: dict[str, Any], command: tuple[str, ...], find: Callable[[str], Job], now_ms: int
 ) -> dict[str, Any]:
-    """Return what was asked for of a new job; `find` returns the job that a name means."""
+    """Return the fields of a new job; `find` returns the job for a name."""
     options = take_schedule_options(given)
     return {
-        **chosen(given, _SAID),
+        **chosen(given, _DETAILS),
         "schedule": options.schedule(now_ms),
         "anchor_at": options.anchor_at(now_ms),
         "action": changed_action(None, given, command),
-        "policy": changed_conditions(changed_policy(usual_policy(given), given), given),
+        "policy": changed_conditions(changed_policy(default_policy(given), given), given),
         "followers": changed_followers((), given, find),
     }
 
@@ -132,11 +132,11 @@ def changed_fields(
     find: Callable[[str], Job],
     now_ms: int,
 ) -> dict[str, Any]:
-    """Return what was asked for of a job that is there, and only what is not so already."""
+    """Return the fields of a job that the options change."""
     options = take_schedule_options(given)
     fields = {
-        **chosen(given, _SAID),
-        **_called(given),
+        **chosen(given, _DETAILS),
+        **_renamed(given),
         "schedule": options.schedule(now_ms, before.schedule),
         "anchor_at": options.anchor_at(now_ms, before.anchor_at),
         "action": changed_action(before.action, given, command),
@@ -146,8 +146,8 @@ def changed_fields(
     return {name: value for name, value in fields.items() if value != getattr(before, name)}
 
 
-def _called(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what only a job that is there can be given: another name, no group any more."""
+def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes that only `halo edit` offers: a new name, no group."""
     if given["group"] is not None and given["no_group"]:
         raise click.UsageError("give either --group or --no-group")
     return ({"group": None} if given["no_group"] else {}) | chosen(given, {"rename": ("name", as_it_is)})

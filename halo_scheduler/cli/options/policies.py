@@ -1,4 +1,4 @@
-"""The options that say under which policy a job runs."""
+"""The options for the policy of a job: limits, retries, back-off, catch-up."""
 
 from __future__ import annotations
 
@@ -26,55 +26,84 @@ from halo_scheduler.model import Backoff, BackoffKind, CatchUp, InQuietTime, Not
 
 _HTTP_TIME_LIMIT = "5m"
 
-_option = partial(click.option, cls=SectionOption, section="How it runs")
+_option = partial(click.option, cls=SectionOption, section="Policy")
 
 POLICY_OPTIONS = (
-    _option("--timeout", metavar="2h", help='Stop a run after so long; "none" never.', usual="2h; HTTP: 5m"),
-    _option("--retries", type=int, metavar="N", help="Try a failed run again, N times.", usual="0"),
-    _option("--retry-delay", metavar="1m", help="How long after the failure.", usual="1m"),
-    _option("--max-errors", type=int, metavar="N", help="Disable after N errors; 0 never.", usual="5"),
-    _option("--backoff", type=choice_of(BackoffKind), help="How errors delay it.", usual="ladder"),
-    _option("--catch-up", type=choice_of(CatchUp), help="What was missed while off.", usual="once"),
-    _option("--catch-up-max-age", metavar="1d", help="Catch up only what was missed by less."),
-    _option("--jitter", type=int, metavar="PERCENT", help="Spread the start by up to 10 %.", usual="0"),
-    _option("--min-interval", metavar="1m", help="Never sooner than this after now, whatever advises it."),
-    _option("--max-interval", metavar="1d", help="Never later than this after now."),
-    _option("--notify", type=choice_of(Notify), help="Which ends you are told of.", usual="failures"),
+    _option(
+        "--timeout",
+        metavar="2h",
+        help='Stop runs that take longer; "none" for no limit.',
+        default_words="2h; HTTP: 5m",
+    ),
+    _option("--retries", type=int, metavar="N", help="Retry a failed run up to N times.", default_words="0"),
+    _option("--retry-delay", metavar="1m", help="Delay before a retry.", default_words="1m"),
+    _option(
+        "--max-errors",
+        type=int,
+        metavar="N",
+        help="Disable after N consecutive failures; 0 for never.",
+        default_words="5",
+    ),
+    _option(
+        "--backoff",
+        type=choice_of(BackoffKind),
+        help="How failures delay the next run.",
+        default_words="ladder",
+    ),
+    _option(
+        "--catch-up",
+        type=choice_of(CatchUp),
+        help="What to do about runs missed while Halo was off.",
+        default_words="once",
+    ),
+    _option("--catch-up-max-age", metavar="1d", help="Don't catch up runs missed longer ago than this."),
+    _option(
+        "--jitter",
+        type=int,
+        metavar="PERCENT",
+        help="Random start delay, up to this percentage of the interval (max 10).",
+        default_words="0",
+    ),
+    _option("--min-interval", metavar="1m", help="Minimum time until the next run, even with hints."),
+    _option("--max-interval", metavar="1d", help="Maximum time until the next run."),
+    _option(
+        "--notify", type=choice_of(Notify), help="Which results to notify about.", default_words="failures"
+    ),
     _option(
         "--max-runs-per-day",
         type=whole_or_none,
         metavar="N",
-        help="Do not start it by itself after N runs in a day.",
+        help="Don't start it after N runs in a day.",
     ),
     _option(
         "--max-cost-per-day",
         type=number_or_none,
         metavar="AMOUNT",
-        help='Nor after its runs have cost so much in a day, as they say in lines like "::cost 0.12".',
+        help="Don't start it once today's runs have cost this much (from \"::cost\" lines).",
     ),
     _option(
         "--read-lines/--no-read-lines",
         default=None,
-        help='Read lines of its output like "::cost 0.12", "::needs-input …" and "::halo every=5m".',
-        usual="on for prompts",
+        help='Read directives in the output: "::cost 0.12", "::needs-input …", "::halo every=5m".',
+        default_words="on for prompts",
     ),
     _option(
         "--keep-awake/--no-keep-awake",
         default=None,
-        help="Do not let the machine go to sleep while it runs.",
-        usual="off",
+        help="Prevent sleep while it runs.",
+        default_words="off",
     ),
     _option(
         "--assistants-may-run/--no-assistants-may-run",
         default=None,
-        help='Let AI assistants run and resume it through "halo mcp".',
-        usual="on",
+        help='Whether AI assistants may run and resume it ("halo mcp").',
+        default_words="on",
     ),
     _option(
         "--in-quiet-time",
         type=choice_of(InQuietTime),
-        help='When it is due in a quiet time (see "halo quiet"): wait for the end, or skip.',
-        usual="wait",
+        help='If due during quiet hours (see "halo quiet"): wait for the end, or skip.',
+        default_words="wait",
     ),
 )
 _FIELDS = {
@@ -97,14 +126,14 @@ _PARTS: Mapping[str, Fields] = {
 }
 
 
-def usual_policy(given: Mapping[str, Any]) -> Policy:
-    """Return the policy of a new job that says nothing about it."""
+def default_policy(given: Mapping[str, Any]) -> Policy:
+    """Return the default policy of a new job."""
     return Policy(time_limit=_HTTP_TIME_LIMIT) if given["http"] else Policy()
 
 
 @under("policy")
 def changed_policy(before: Policy, given: Mapping[str, Any]) -> Policy:
-    """Return a policy with what was given of it; the conditions are left to themselves."""
+    """Return a policy with the given options applied; conditions have their own module."""
     return replace(
         before,
         **chosen(given, _FIELDS),

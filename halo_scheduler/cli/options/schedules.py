@@ -1,4 +1,4 @@
-"""The options that say when, shared by all commands that take a schedule."""
+"""The options for a schedule, shared by `add`, `edit` and `preview`."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from halo_scheduler.cli.terminal.completions import complete_zones
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
 
-_option = partial(click.option, cls=SectionOption, section="When it runs")
+_option = partial(click.option, cls=SectionOption, section="Schedule")
 
 SCHEDULE_OPTIONS = (
-    _option("--every", metavar="15m", help="A fixed pace, counted from --anchor."),
-    _option("--anchor", metavar="WHEN", help="Where --every counts from.", usual="now"),
-    _option("--after", metavar="5m", help="So long after the last run ended."),
+    _option("--every", metavar="15m", help="Run at a fixed interval, counted from --anchor."),
+    _option("--anchor", metavar="WHEN", help="Start of the first interval of --every.", default_words="now"),
+    _option("--after", metavar="5m", help="Run again this long after the previous run ends."),
     _option(
-        "--cron", metavar='"0 9 * * 1-5"', help="Five fields, six with seconds first, or @daily and the like."
+        "--cron",
+        metavar='"0 9 * * 1-5"',
+        help="Cron expression: five fields, six with seconds first, or @daily etc.",
     ),
     _option(
         "--tz",
         metavar="ZONE",
         shell_complete=complete_zones,
-        help='The time zone of --cron, like Europe/Berlin; "none" is this machine\'s.',
-        usual="none",
+        help='Time zone of --cron, like Europe/Berlin; "none" for the system\'s.',
+        default_words="none",
     ),
-    _option("--once", metavar="WHEN", help='One time: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".'),
-    _option("--manual", is_flag=True, default=None, help="Only by hand, or after another job."),
+    _option("--once", metavar="WHEN", help='Run once: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".'),
+    _option("--manual", is_flag=True, default=None, help="Run only manually, or after another job."),
 )
 SCHEDULE_FIELDS = {
     "schedule.every": ("--every",),
@@ -46,7 +48,7 @@ SCHEDULE_FIELDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleOptions:
-    """What was given of them."""
+    """The schedule options that were given."""
 
     every: str | None
     anchor: str | None
@@ -58,7 +60,7 @@ class ScheduleOptions:
 
     @under("schedule")
     def schedule(self, now_ms: int, before: Schedule | None = None) -> Schedule:
-        """Return the one schedule that was asked for; without one, that from before."""
+        """Return the schedule that the options describe; without one, that from before."""
         given = (
             Every(self.every) if self.every is not None else None,
             After(self.after) if self.after is not None else None,
@@ -73,14 +75,14 @@ class ScheduleOptions:
             raise click.UsageError("give exactly one of --every, --after, --cron, --once and --manual")
         (schedule,) = schedules
         if self.tz is not None and not isinstance(schedule, Cron):
-            raise click.UsageError("--tz goes with --cron only")
+            raise click.UsageError("--tz needs --cron")
         if self.anchor is not None and not isinstance(schedule, Every):
-            raise click.UsageError("--anchor goes with --every only")
+            raise click.UsageError("--anchor needs --every")
         return schedule
 
     @under("anchor_at")
     def anchor_at(self, now_ms: int, before: int | None = None) -> int:
-        """Return where an `every` counts from; if that was not given, from where it did, or from now."""
+        """Return the anchor of `every`: the given one, that from before, or now."""
         if self.anchor is not None:
             return parse_when(self.anchor, now_ms)
         return now_ms if before is None else before
@@ -101,10 +103,10 @@ class ScheduleOptions:
 
 
 def schedule_options(command: AnyCommand) -> AnyCommand:
-    """Give a command the options that say when."""
+    """Add the schedule options to a command."""
     return with_options(command, SCHEDULE_OPTIONS)
 
 
 def take_schedule_options(given: dict[str, Any]) -> ScheduleOptions:
-    """Take the options that say when out of all that were given."""
+    """Remove the schedule options from all that were given, and return them."""
     return ScheduleOptions(**{name: given.pop(name) for name in ScheduleOptions.__dataclass_fields__})

@@ -1,4 +1,4 @@
-"""Options in sections, so that the help of a command with many of them can be read."""
+"""Options in titled sections, for the help of commands with many options."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _OTHERS = "Options"
 
 
 class SectionOption(click.Option):
-    """An option that stands under a title; `usual` is what holds for a new job that is not given it."""
+    """An option in a section; `default_words` is shown for commands that create a job."""
 
-    def __init__(self, *names: Any, section: str, usual: str = "", **attributes: Any) -> None:
+    def __init__(self, *names: Any, section: str, default_words: str = "", **attributes: Any) -> None:
         super().__init__(*names, **attributes)
         self.section = section
-        self.usual = usual
+        self.default_words = default_words
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         record = super().get_help_record(ctx)
-        if record is None or not self.usual or not getattr(ctx.command, "makes_new", True):
+        if record is None or not self.default_words or not getattr(ctx.command, "creates_job", True):
             return record
-        return record[0], f"{record[1]} [{self.usual}]"
+        return record[0], f"{record[1]} [{self.default_words}]"
 
 
 class SectionCommand(click.Command):
-    """A command whose help has a title over the options of each section."""
+    """A command whose help lists the options by section."""
 
-    def __init__(self, *arguments: Any, makes_new: bool = True, **attributes: Any) -> None:
+    def __init__(self, *arguments: Any, creates_job: bool = True, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
-        self.makes_new = makes_new
+        self.creates_job = creates_job
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -48,12 +48,12 @@ class SectionCommand(click.Command):
 
 
 def with_options(command: AnyCommand, options: Sequence[Callable[[AnyCommand], AnyCommand]]) -> AnyCommand:
-    """Give a command some options, in the order in which they are listed."""
+    """Add options to a command, in the order of the list."""
     for option in reversed(options):
         command = option(command)
     return command
 
 
 def choice_of(words: type[StrEnum]) -> click.Choice[str]:
-    """Return the words of an enum to choose from."""
+    """Return the values of an enum as choices."""
     return click.Choice([word.value for word in words])

@@ -1,4 +1,4 @@
-"""What can stand in the place of a word that is being typed, for the completion of a shell."""
+"""Completion of names: jobs, groups, runs, secrets, agents, settings, time zones."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _MOST_RUNS = 50
 _LONGEST_HELP = 60
 
 Named = Iterable[tuple[str, str]]
-"""Names, and a word on each."""
+"""Names, each with a short description."""
 
 
 def complete_jobs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a job; of several, only those that were not typed yet."""
-    return _offered(ctx, param, incomplete, lambda overview: overview.names.jobs())
+    """Complete the name of a job that was not typed yet."""
+    return _from_database(ctx, param, incomplete, lambda overview: overview.names.jobs())
 
 
 def complete_any_jobs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a job, also of one in the trash."""
-    return _offered(
+    """Complete the name of a job, including removed ones."""
+    return _from_database(
         ctx,
         param,
         incomplete,
@@ -35,23 +35,23 @@ def complete_any_jobs(ctx: click.Context, param: click.Parameter, incomplete: st
 
 
 def complete_removed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a job in the trash."""
-    return _offered(ctx, param, incomplete, lambda overview: overview.names.jobs(removed=True))
+    """Complete the name of a removed job."""
+    return _from_database(ctx, param, incomplete, lambda overview: overview.names.jobs(removed=True))
 
 
 def complete_groups(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the name of a group."""
-    return _offered(ctx, param, incomplete, lambda overview: overview.names.groups())
+    return _from_database(ctx, param, incomplete, lambda overview: overview.names.groups())
 
 
 def complete_secrets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the name of a secret."""
-    return _offered(ctx, param, incomplete, lambda overview: overview.names.secrets())
+    return _from_database(ctx, param, incomplete, lambda overview: overview.names.secrets())
 
 
 def complete_agents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the name of an agent."""
-    return _offered(
+    return _from_database(
         ctx,
         param,
         incomplete,
@@ -60,8 +60,8 @@ def complete_agents(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def complete_quiet_times(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a quiet time."""
-    return _offered(
+    """Complete the name of quiet hours."""
+    return _from_database(
         ctx,
         param,
         incomplete,
@@ -74,10 +74,10 @@ def complete_quiet_times(ctx: click.Context, param: click.Parameter, incomplete:
 
 
 def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the id of a run of the job that was typed."""
-    # Behind an option without its value click knows nothing of what was typed before it.
+    """Complete the run id of the job that was typed."""
+    # After an option without its value, click does not parse the words before it.
     words: list[str] = ctx.find_root().obj or []
-    return _offered(
+    return _from_database(
         ctx,
         param,
         incomplete,
@@ -86,22 +86,22 @@ def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 def complete_questions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the id of a run that asks something."""
-    return _offered(ctx, param, incomplete, lambda overview: overview.names.asking_runs())
+    """Complete the id of a run with an open question."""
+    return _from_database(ctx, param, incomplete, lambda overview: overview.names.asking_runs())
 
 
 def complete_settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the name of a setting."""
-    from halo_scheduler.cli.commands.config import NAMES  # noqa: PLC0415 - loaded already if it is asked for
+    from halo_scheduler.cli.commands.config import NAMES  # noqa: PLC0415 - already loaded when needed
 
-    return _begun(ctx, param, incomplete, [(name, "") for name in NAMES])
+    return _starting_with(ctx, param, incomplete, [(name, "") for name in NAMES])
 
 
 def complete_zones(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the name of a time zone."""
-    from zoneinfo import available_timezones  # noqa: PLC0415 - it looks through a folder
+    from zoneinfo import available_timezones  # noqa: PLC0415 - reads a folder
 
-    return _begun(ctx, param, incomplete, [(name, "") for name in sorted(available_timezones())])
+    return _starting_with(ctx, param, incomplete, [(name, "") for name in sorted(available_timezones())])
 
 
 def complete_files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -118,16 +118,18 @@ def complete_folders(_ctx: click.Context, _param: click.Parameter, incomplete: s
     return [CompletionItem(incomplete, type="dir")]
 
 
-def _offered(
+def _from_database(
     ctx: click.Context, param: click.Parameter, incomplete: str, read: Callable[[Overview], Named]
 ) -> list[CompletionItem]:
-    from halo_scheduler.service.quick_list import Overview  # noqa: PLC0415 - for those who complete
+    from halo_scheduler.service.quick_list import Overview  # noqa: PLC0415 - only for completion
 
     with Overview.open_for_reading() as overview:
-        return _begun(ctx, param, incomplete, read(overview))
+        return _starting_with(ctx, param, incomplete, read(overview))
 
 
-def _begun(ctx: click.Context, param: click.Parameter, incomplete: str, named: Named) -> list[CompletionItem]:
+def _starting_with(
+    ctx: click.Context, param: click.Parameter, incomplete: str, named: Named
+) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem  # noqa: PLC0415
 
     from halo_scheduler.grammar.text import is_shown_whole, plain_line  # noqa: PLC0415
@@ -137,6 +139,6 @@ def _begun(ctx: click.Context, param: click.Parameter, incomplete: str, named: N
     return [
         CompletionItem(name, help=plain_line(about, _LONGEST_HELP) or None)
         for name, about in named
-        # Shells print what they offer as it is: a name with hidden characters would look like another one.
+        # Shells print completions unescaped: a name with hidden characters would look like another one.
         if name.startswith(incomplete) and name not in taken and is_shown_whole(name)
     ]

@@ -1,4 +1,4 @@
-"""Asking before something is taken away."""
+"""Confirmation before something is removed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 import click
 
 
-def ask_first(question: str, *, yes: bool) -> None:
-    """Go on if the person at the terminal says so; a script, which has no terminal, means what it says."""
+def confirm_removal(question: str, *, yes: bool) -> None:
+    """Ask for confirmation; without a terminal, as in scripts, go on without asking."""
     if yes or not sys.stdin.isatty():
         return
-    # Not on standard output, which may go into a file.
+    # On standard error, because standard output may be a file.
     if not click.confirm(question, err=True):
-        raise click.ClickException("nothing was changed")
+        raise click.ClickException("cancelled; nothing was changed")

@@ -1,4 +1,4 @@
-"""A job as a file in the user's editor."""
+"""Edit a job as a YAML file in the user's editor."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TITLE = "A job of Halo Scheduler."
 _FAULT = "■ "
 _HEADER = (
     _TITLE,
-    "Save this file to change the job; leave it as it is, or empty it, to change nothing.",
-    "What is not written here is as usual; the end of the file shows what more can be said.",
+    "Save the file to change the job. To cancel, leave it unchanged or empty it.",
+    "Fields that are missing have their default value; more fields are listed at the end.",
     "",
 )
 MORE = """
-# More that can be said of a job:
+# More fields of a job:
 #
-# description: what it is for
+# description: what the job is for
 # group: night
 # enabled: false
 # schedule: {every: 15m}             # or {after: 5m}, {cron: "0 9 * * 1-5", timezone: Europe/Berlin},
@@ -55,11 +55,11 @@ MORE = """
 #   keep_awake: true
 #   assistants_may_run: false
 """
-"""What the end of the file teaches; the jobs it names need not exist."""
+"""The examples at the end of the file; the jobs they name need not exist."""
 
 
 def edit_as_file(scheduler: Scheduler, job: Job) -> None:
-    """Let the user edit a job until it can be stored or they leave it; it is stored whole or not at all."""
+    """Let the user edit a job until it is valid or they give up; it is saved whole or not at all."""
     original = content = _content_of(scheduler, job)
     while (edited := _edit(content)) != original:
         try:
@@ -67,11 +67,11 @@ def edit_as_file(scheduler: Scheduler, job: Job) -> None:
         except (FileError, ScheduleError) as error:
             fault = plain_line(str(error), _LONGEST)
             click.echo(f"{click.style('■', fg='red')} {fault}", err=True)
-            if not click.confirm("Edit it again?", default=True, err=True):
-                raise SchedulerError(f"{job.name} was left as it is") from None
+            if not click.confirm("Edit again?", default=True, err=True):
+                raise SchedulerError(f"{job.name} wasn't changed") from None
             content = _with_fault(edited, fault)
         except SchedulerError as error:
-            raise SchedulerError(f"{error}; what you wrote is in {_kept(edited)}") from None
+            raise SchedulerError(f"{error}; your text was saved to {_save_text(edited)}") from None
         else:
             return
 
@@ -84,8 +84,8 @@ def _content_of(scheduler: Scheduler, job: Job) -> bytes:
 def _edit(content: bytes) -> bytes:
     try:
         edited = click.edit(content, require_save=False, extension=_ENDING)
-    except ValueError as error:  # quotes that do not end in $EDITOR
-        raise SchedulerError(f"the editor cannot be started: {error}") from None
+    except ValueError as error:  # an unclosed quote in $EDITOR
+        raise SchedulerError(f"cannot start the editor: {error}") from None
     return content if edited is None else edited
 
 
@@ -104,7 +104,7 @@ def _store(scheduler: Scheduler, job: Job, content: bytes) -> None:
 def _changes(scheduler: Scheduler, job: Job, file: TextFile) -> dict[str, Any]:
     draft = draft_of(file.data)
     if draft.job_id not in (None, job.id):
-        raise ScheduleError("a job keeps its id; leave it out", path="id")
+        raise ScheduleError("the id of a job can't be changed; remove this line", path="id")
     ids = {found.name: found.id for found in scheduler.list_jobs()}
     before = job.spec
     after = spec_of(draft, ids, anchor_at=before.anchor_at)
@@ -113,14 +113,14 @@ def _changes(scheduler: Scheduler, job: Job, file: TextFile) -> dict[str, Any]:
 
 
 def _with_fault(content: bytes, fault: str) -> bytes:
-    """Return a file whose first line says what is wrong; the others stay where they are, as it names one."""
+    """Return a file whose first line is the error; no line moves, because the error names a line."""
     first, _, rest = content.partition(b"\n")
     own = tuple(f"# {start}".encode() for start in (_TITLE, _FAULT))
     line = f"# {_FAULT}{fault}\n".encode()
     return line + (rest if first.startswith(own) else content)
 
 
-def _kept(content: bytes) -> str:
+def _save_text(content: bytes) -> str:
     handle, path = tempfile.mkstemp(prefix="halo-", suffix=_ENDING)
     with os.fdopen(handle, "wb") as file:
         file.write(content)

@@ -1,7 +1,7 @@
-"""What a command prints passes through here: nothing in it is invisible, and no name acts on the terminal.
+"""Escape invisible characters in everything that a command prints, so that no name can act on the terminal.
 
-Only what may hold control characters below a space, such as a command or a prompt, has to be escaped before: our own
-colours are made of those.
+ASCII control characters pass, because our own colours consist of them. Texts that may contain them, such as commands
+and prompts, must be escaped before.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, TextIO, cast
 from halo_scheduler.grammar.text import shown_styled
 
 PLAIN_SIGNS = "halo-plain-signs"
-"""How streams write what their encoding does not have; the first use of this module makes it known to Python."""
-# Each takes one column, as what it stands for: tables stay aligned.
+"""The name of our error handler for characters that an encoding lacks; importing this module registers it."""
+# Each is one column wide, like the original, so that tables stay aligned.
 _SIGNS = str.maketrans("●■▲◌⏸▸◆…–·→", "*x!-=>?.-->")
 
 
@@ -34,14 +34,14 @@ codecs.register_error(PLAIN_SIGNS, _replaced)
 
 @contextmanager
 def escaped_streams() -> Iterator[None]:
-    """Escape invisible characters in all that is written to standard output and standard error meanwhile."""
+    """Escape invisible characters written to standard output and standard error."""
     out, err = (cast("TextIO", _EscapedStream(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield
 
 
 class _EscapedStream:
-    """Writes to another stream, with escapes in the place of characters that nobody could see."""
+    """Writes to another stream, with invisible characters escaped."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -56,7 +56,7 @@ class _EscapedStream:
 
     def fileno(self) -> int:
         if os.name == "nt":
-            # Given a number, click would write to a Windows console past us.
+            # With a file descriptor, click would write to a Windows console directly.
             raise io.UnsupportedOperation("fileno")
         return self._stream.fileno()
 

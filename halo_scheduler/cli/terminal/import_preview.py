@@ -1,4 +1,4 @@
-"""What an import would do, for the person who is to decide."""
+"""The preview of an import."""
 
 from __future__ import annotations
 
@@ -30,28 +30,34 @@ _BAD = click.style("■", fg="red")
 _LEFT = "◌"
 _AFTER = {FollowOn.SUCCESS: "success", FollowOn.FAILURE: "failure", FollowOn.ALWAYS: "run"}
 _USUAL = Policy()
+_MOST_NAMED = 5
 _MOST_REFUSED = 100
 _Item = TypeVar("_Item")
 
 
 def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, is_refused: bool) -> None:
-    """Print all that a plan would do, and what it would not; `names` are those of the jobs there are, by id.
+    """Print what a plan creates, changes, removes and skips; `names` are those of existing jobs, by id.
 
-    Of one that is refused anyway, not everything that it would do is of interest.
+    A plan that is refused anyway is shortened.
     """
     names = {**names, **{job_id: name for name, job_id in plan.new_ids.items()}}
     reviewer = Reviewer(names.values())
     how = ", paused until you resume them" if paused else ""
     most = _MOST_REFUSED if is_refused else None
-    _section(f"To be created{how}:", plan.created, lambda one: _created(one, names, reviewer), most)
-    _section("To be changed:", plan.changed, lambda one: _changed(one, reviewer), most)
-    _section("To be removed, into the trash:", plan.removed, lambda one: [f"{_GONE} {_line(one.name)}"], most)
-    _section("Quiet times:", plan.quiet_times, lambda one: [_quiet_time(one)], most)
-    _section("Limits of groups:", plan.group_limits, lambda one: [_limit(one)], most)
-    _section("Left out:", plan.left_out, lambda one: [f"{_LEFT} {_line(str(one))}"], most)
-    _section("Not to be taken in:", plan.faults, lambda one: [f"{_BAD} {_line(str(one))}"])
+    _section(f"New{how}:", plan.created, lambda one: _created(one, names, reviewer), most)
+    _section("Changed:", plan.changed, lambda one: _changed(one, reviewer), most)
+    _section("Removed (to the trash):", plan.removed, lambda one: [f"{_GONE} {_line(one.name)}"], most)
+    _section("Quiet hours:", plan.quiet_times, lambda one: [_quiet_time(one)], most)
+    _section("Group limits:", plan.group_limits, lambda one: [_limit(one)], most)
+    _section("Skipped:", plan.left_out, lambda one: [f"{_LEFT} {_line(str(one))}"], most)
+    _section("Errors:", plan.faults, lambda one: [f"{_BAD} {_line(str(one))}"])
     if plan.unchanged:
-        click.echo(f"As it is already: {counted(len(plan.unchanged), 'job')}.")
+        click.echo(f"Unchanged: {counted(len(plan.unchanged), 'job')}{_some(plan.unchanged)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the names in parentheses, if they are few."""
+    return f" ({', '.join(map(_line, names))})" if len(names) <= _MOST_NAMED else ""
 
 
 def _section(
@@ -79,7 +85,7 @@ def _created(creation: Creation, names: Mapping[str, str], reviewer: Reviewer) -
 
 
 def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield what decides what a job does: nobody is to let in what they have not seen."""
+    """Yield everything that decides what a job does, so that users see it before they import it."""
     yield "when", describe(spec.schedule)
     yield "does", action_words(spec.action)
     yield from more_words(spec.action)
@@ -88,8 +94,8 @@ def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str
     for follower in spec.followers:
         name = names.get(follower.job_id, follower.job_id)
         yield "then", f"{name} after each {_AFTER[follower.on]}"
-    yield "quiet", "is skipped in quiet times" if spec.policy.in_quiet_time is InQuietTime.SKIP else ""
-    yield "caps", _cap_words(spec.policy.caps)
+    yield "quiet", "skipped in quiet hours" if spec.policy.in_quiet_time is InQuietTime.SKIP else ""
+    yield "limits", _cap_words(spec.policy.caps)
     yield "group", spec.group or ""
     yield "about", spec.description
     if spec.policy != _USUAL:
@@ -99,8 +105,8 @@ def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str
 
 def _cap_words(caps: Caps) -> str:
     parts = [
-        *([] if caps.runs_per_day is None else [f"at most {counted(caps.runs_per_day, 'run')} a day"]),
-        *([] if caps.cost_per_day is None else [f"at most {cost_words(caps.cost_per_day)} a day"]),
+        *([] if caps.runs_per_day is None else [f"{counted(caps.runs_per_day, 'run')} a day"]),
+        *([] if caps.cost_per_day is None else [f"cost {cost_words(caps.cost_per_day)} a day"]),
     ]
     return " · ".join(parts)
 
@@ -124,7 +130,7 @@ def _change(change: FieldChange) -> list[str]:
 
 
 def _line_changes(before: object, after: object) -> Iterator[str]:
-    """Yield how texts of several lines differ."""
+    """Yield a diff of two multi-line texts."""
     old, new = (shown_spec(str(text)).splitlines() for text in (before, after))
     for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]:
         colour = {"+": "green", "-": "red"}.get(line[:1])
@@ -137,7 +143,7 @@ def _is_long(value: object) -> bool:
 
 def _value(value: object) -> str:
     if value is None:
-        return "(as usual)"
+        return "(default)"
     return _line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
@@ -155,7 +161,7 @@ def _quiet_words(quiet_time: QuietTime | None) -> str:
         return ""
     days = "every day" if quiet_time.days == QuietTime().days else ", ".join(quiet_time.days)
     zone = f" ({quiet_time.timezone})" if quiet_time.timezone else ""
-    whom = f" for the group {quiet_time.group}" if quiet_time.group else ""
+    whom = f" for group {quiet_time.group}" if quiet_time.group else ""
     name = f"{quiet_time.name}: " if quiet_time.name else ""
     return _line(f"{name}{days}, {quiet_time.start}–{quiet_time.end}{zone}{whom}")
 

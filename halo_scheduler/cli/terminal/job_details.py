@@ -1,4 +1,4 @@
-"""Everything about a job in lines of a word and a text."""
+"""The details of a job as labelled lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from halo_scheduler.wording.hints import hint_words
 from halo_scheduler.wording.plans import moment_in_words
 from halo_scheduler.wording.policies import condition_words, policy_words
 from halo_scheduler.wording.schedules import describe
-from halo_scheduler.wording.status import awaited_words, next_words, status_words
+from halo_scheduler.wording.status import awaited_words, next_words, status_words, waiting_words
 
 _LABEL_WIDTH = 12
 _ENDS = {
@@ -42,8 +42,8 @@ _ENDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """What there is to know of a job beside itself."""
+class JobContext:
+    """What the details show beside the job itself."""
 
     situation: Situation
     usage: Usage
@@ -55,9 +55,9 @@ class Standing:
     paused_by: str | None
 
 
-def standing_of(scheduler: Scheduler, job: Job) -> Standing:
-    """Read what there is to know of a job beside itself."""
-    return Standing(
+def job_context(scheduler: Scheduler, job: Job) -> JobContext:
+    """Read what the details show beside the job itself."""
+    return JobContext(
         situation=scheduler.jobs.situation(job.id),
         usage=scheduler.jobs.usage(job.id),
         questions=open_questions(scheduler, job.id),
@@ -69,16 +69,16 @@ def standing_of(scheduler: Scheduler, job: Job) -> Standing:
     )
 
 
-def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
-    """Return what there is to say of a job, and nothing that is empty."""
-    situation = standing.situation
+def details(job: Job, context: JobContext, now_ms: int) -> list[tuple[str, str]]:
+    """Return the labelled lines of a job, without empty ones."""
+    situation = context.situation
     found = [
         ("id", job.id),
         (
             "status",
-            f"{status_words(situation, now_ms)}{_pause_words(job, standing)}{_deadline_words(situation, now_ms)}",
+            f"{status_words(situation, now_ms)}{_pause_words(job, context)}{_deadline_words(situation, now_ms)}",
         ),
-        *(("beware", note) for note in standing.notes),
+        *(("warning", note) for note in context.notes),
         ("about", job.description),
         ("group", job.group or ""),
         ("does", action_words(job.action)),
@@ -86,44 +86,44 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
         ("work", work_words(job.action)),
         ("when", describe(job.schedule)),
         ("starts", condition_words(job.policy)),
-        ("quiet", _quiet_words(job, standing.quiet_times, now_ms)),
-        *(("follows", _link_words(link)) for link in standing.chain.before),
-        *(("then", _link_words(link)) for link in standing.chain.after),
+        ("quiet", _quiet_words(job, context.quiet_times, now_ms)),
+        *(("follows", _link_words(link)) for link in context.chain.before),
+        *(("then", _link_words(link)) for link in context.chain.after),
         ("next", next_words(situation, now_ms)),
-        *(("waits", _waiting_words(runs, now_ms)) for runs in alike(standing.waiting)),
-        ("advice", hint_words(job.hints, now_ms)),
+        *(("waits", _waiting_words(runs, now_ms)) for runs in alike(context.waiting)),
+        ("hint", hint_words(job.hints, now_ms)),
         ("policy", policy_words(job)),
-        ("today", _usage_words(standing.usage)),
-        ("errors", f"{job.errors} in a row; {job.last_error}" if job.errors else ""),
-        *(("asks you", _question_words(question)) for question in standing.questions),
+        ("today", _usage_words(context.usage)),
+        ("errors", f"{job.errors} in a row: {job.last_error}" if job.errors else ""),
+        *(("question", _question_words(question)) for question in context.questions),
     ]
     return [(label, text) for label, text in found if text]
 
 
-def print_details(job: Job, standing: Standing, now_ms: int) -> None:
-    """Print everything about a job but its runs."""
+def print_details(job: Job, context: JobContext, now_ms: int) -> None:
+    """Print the details of a job, without its runs."""
     name = click.style(plain_line(job.name, LONGEST_NAME), bold=True)
-    click.echo(f"{status_mark(standing.situation)} {name}")
-    for label, text in details(job, standing, now_ms):
+    click.echo(f"{status_mark(context.situation)} {name}")
+    for label, text in details(job, context, now_ms):
         words = folded(whole_line(text), _LABEL_WIDTH)
         click.echo(f"  {click.style(f'{label:<9}', dim=True)} {words}")
 
 
-def _pause_words(job: Job, standing: Standing) -> str:
-    is_told = job.status is JobStatus.PAUSED and standing.paused_by is not None
-    return f" by {assistant_words(standing.paused_by or '')}" if is_told else ""
+def _pause_words(job: Job, context: JobContext) -> str:
+    is_told = job.status is JobStatus.PAUSED and context.paused_by is not None
+    return f" by {assistant_words(context.paused_by or '')}" if is_told else ""
 
 
 def _quiet_words(job: Job, times: Sequence[QuietTime], now_ms: int) -> str:
-    """Return what the job does in the quiet times that hold for it; nothing if it waits and there are none."""
+    """Return what the job does in the quiet hours that apply to it."""
     is_skipped = job.policy.in_quiet_time is InQuietTime.SKIP
-    words = "is skipped" if is_skipped else "waits"
+    words = "skipped" if is_skipped else "waits"
     if not times:
-        return f"{words} in quiet times" if is_skipped else ""
+        return f"{words} in quiet hours" if is_skipped else ""
     names = listed([time.name or f"{time.start}–{time.end}" for time in times])
     quiet = quiet_at(times, job.group, now_ms)
-    until = "" if quiet is None else f"; it is quiet now, until {moment_in_words(quiet.until, now_ms)}"
-    return f"{words} in the quiet times {names}{until}" if len(times) > 1 else f"{words} in {names}{until}"
+    until = "" if quiet is None else f"; now quiet until {moment_in_words(quiet.until, now_ms)}"
+    return f"{words} in quiet hours {names}{until}"
 
 
 def _link_words(link: ChainLink) -> str:
@@ -136,11 +136,11 @@ def _waiting_words(runs: Sequence[WaitingRun], now_ms: int) -> str:
     since = moment_in_words(first.at, now_ms)
     end = _end_words(first.waits_until, now_ms)
     who, since = ("a run", f"since {since}") if count == 1 else (f"{count} runs", f"the first since {since}")
-    return f"{awaited_words(first.waiting, now_ms)}: {who} after {first.cause_name}, {since}{end}"
+    return f"{who} after {first.cause_name}, {waiting_words(first.waiting, now_ms)}, {since}{end}"
 
 
 def waiting_run_data(run: WaitingRun, now_ms: int) -> dict[str, object]:
-    """Return a chain run that waits as JSON data."""
+    """Return a waiting run of a chain as JSON data."""
     return {**encode(run), "reason": awaited_words(run.waiting, now_ms)}
 
 
@@ -159,11 +159,11 @@ def _deadline_words(situation: Situation, now_ms: int) -> str:
 
 
 def _end_words(until: int | None, now_ms: int) -> str:
-    return "" if until is None else f", until {moment_in_words(until, now_ms)} at most"
+    return "" if until is None else f", deadline {moment_in_words(until, now_ms)}"
 
 
 def _usage_words(usage: Usage) -> str:
-    """Return what was used up of the day; nothing for a job that has neither caps nor costs."""
+    """Return today's runs and costs; nothing for a job without limits and costs."""
     runs, cost = usage.caps.runs_per_day, usage.caps.cost_per_day
     parts = []
     if runs is not None:

@@ -1,4 +1,4 @@
-"""Reading files that hold jobs, from where the user says they are."""
+"""Read the files that `halo import` and `halo apply` are given."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _ENDINGS = {".yaml", ".yml", ".json"}
 
 
 @contextmanager
-def keeping_everything() -> Iterator[None]:
-    """Look for nothing to throw away meanwhile: what is read of a file is needed to the end of the command."""
+def without_garbage_collection() -> Iterator[None]:
+    """Turn garbage collection off: everything that is read from a file is needed until the command ends."""
     was_collecting = gc.isenabled()
     gc.disable()
     try:
@@ -37,14 +37,14 @@ def keeping_everything() -> Iterator[None]:
 
 
 def read_files(files: Sequence[str]) -> Drafts:
-    """Read files, or standard input; where there are several, each fault says in which it is."""
+    """Read files or standard input; with several, each error names its file."""
     if len(files) == 1:
         return _read(files[0])
     return merged([_read_named(file) for file in files])
 
 
 def read_folder(folder: Path) -> Drafts:
-    """Read all files of ours in a folder and those in it, in the order of their names; hidden ones are left alone."""
+    """Read the job files in a folder and its subfolders, sorted by name; hidden ones are skipped."""
     paths: list[Path] = []
     left_out: list[LeftOut] = []
     for path in _within(folder):
@@ -54,15 +54,15 @@ def read_folder(folder: Path) -> Drafts:
         elif path.suffix.lower() in _ENDINGS:
             paths.append(path)
     if not paths:
-        raise FileError(f"there are no .yaml, .yml or .json files in {folder}")
+        raise FileError(f"no .yaml, .yml or .json files in {folder}")
     return merged([*(_read_one(folder, path) for path in sorted(paths)), Drafts(left_out=tuple(left_out))])
 
 
 def _within(folder: Path) -> Iterator[Path]:
-    """Yield the files and the links in a folder and its folders, but nothing that is hidden."""
+    """Yield the files and links in a folder and its subfolders, except hidden ones."""
 
     def fail(error: OSError) -> None:
-        raise error  # what is not seen would be taken for gone
+        raise error  # --prune would remove the jobs of a folder that cannot be read
 
     for place, folders, files in os.walk(folder, onerror=fail):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -71,10 +71,10 @@ def _within(folder: Path) -> Iterator[Path]:
 
 
 def _read_one(folder: Path, path: Path) -> Drafts:
-    """Read a file of a folder; one that cannot be read is a fault, so that all faults are told at once."""
+    """Read a file of a folder; an unreadable one is an error like others, so that all are reported at once."""
     name = str(path.relative_to(folder))
     if path.exists() and not path.is_file():
-        return Drafts(faults=(Fault(message="is no plain file", file=name),))
+        return Drafts(faults=(Fault(message="is not a regular file", file=name),))
     try:
         drafts = read_document(content_of(path), is_json=path.suffix.lower() == ".json")
     except FileError as error:
@@ -85,7 +85,7 @@ def _read_one(folder: Path, path: Path) -> Drafts:
 
 
 def _read_named(file: str) -> Drafts:
-    """Read one of several files; what is wrong with it is a fault that can be skipped."""
+    """Read one of several files; its errors can be skipped."""
     try:
         return of_file(_read(file), file)
     except FileError as error:
@@ -101,7 +101,7 @@ def _read(file: str) -> Drafts:
     try:
         content = _unit_of(path) if path.suffix == ".timer" else content_of(path)
     except OSError as error:
-        raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
+        raise click.UsageError(f"cannot read {file}: {error.strerror}") from None
     with progress("Reading"):
         return read_jobs(
             content,
@@ -112,13 +112,13 @@ def _read(file: str) -> Drafts:
 
 
 def content_of(path: Path) -> bytes:
-    """Return the content of a file, but never more than the limit by much: it may have no end."""
-    with open(path, "rb", opener=_open_at_once) as opened:
+    """Return the content of a file up to the limit and one byte: it may be endless."""
+    with open(path, "rb", opener=_open_without_waiting) as opened:
         return opened.read(MOST_BYTES + 1)
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file; a pipe that nobody writes to has an end rather than being waited for."""
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file without waiting for the writer of a pipe."""
     if sys.platform == "win32":
         return os.open(path, flags)
     descriptor = os.open(path, flags | os.O_NONBLOCK)
@@ -127,7 +127,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def _unit_of(path: Path) -> bytes:
-    """Return the content of a unit, with what somebody put over it after it."""
+    """Return the content of a systemd unit, followed by its drop-ins."""
     content = content_of(path)
     for over in sorted(path.with_name(f"{path.name}.d").glob("*.conf")):
         if not over.name.startswith(".") and len(content) <= MOST_BYTES:
@@ -137,7 +137,7 @@ def _unit_of(path: Path) -> bytes:
 
 def _unit_beside(folder: Path, name: str) -> bytes | None:
     if Path(name).name != name:
-        return None  # it would be in another folder
+        return None  # in another folder
     try:
         return _unit_of(folder / name)
     except OSError:

@@ -1,4 +1,4 @@
-"""What to know of a job that was just stored."""
+"""Warnings about a job that was just saved."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow
 
 
 def note_line(note: Note) -> str:
-    """Return what lint says, with its sign."""
+    """Return a lint note with its sign."""
     sign, colour = _SEVERITIES[note.severity]
     return f"{click.style(sign, fg=colour)} {note.message}"
 
 
-def tell_notes(scheduler: Scheduler, job: Job, now_ms: int) -> None:
-    """Say what is odd about a job's schedule, and which of its secrets nobody has set yet."""
+def print_notes(scheduler: Scheduler, job: Job, now_ms: int) -> None:
+    """Print warnings about the schedule of a job, and its secrets that are not set."""
     for note in lint(job.schedule, now_ms, anchor_at=job.anchor_at):
         click.echo(note_line(note))
     known = {secret.name for secret in scheduler.secrets.list()}
     for name in sorted(_secret_names(job.action) - known):
-        click.echo(f"{WAITS} the secret {name} is not set yet: halo secret set {name}")
+        click.echo(f"{WAITS} the secret {name} isn't set; set it with: halo secret set {name}")
 
 
 def _secret_names(action: Action) -> frozenset[str]:
-    """Return the secrets that an action and its source of work need."""
+    """Return the secrets that an action and its work queue need."""
     if isinstance(action, Callback):
         return frozenset()
     source = getattr(action, "work_source", None)

@@ -1,4 +1,4 @@
-"""Printing what a run prints, as it comes."""
+"""Print the output of a run as it arrives."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ _BACK = "\r\x1b[K"
 
 
 class Printer:
-    """Writes output to the terminal as plain text, or as it is.
+    """Writes output to the terminal, as plain text or raw.
 
-    On a terminal a line that is not finished, such as a prompt or a progress bar, is drawn as it stands and drawn
-    anew as it changes.
+    On a terminal, an unfinished line, such as a prompt or a progress bar, is drawn and redrawn as it changes.
     """
 
     def __init__(self, *, raw: bool = False, quiet: bool = False) -> None:
@@ -24,7 +23,7 @@ class Printer:
         self._drawn = ""
 
     def write(self, chunk: bytes) -> None:
-        """Write what is complete of some output."""
+        """Write the complete lines of some output."""
         if self._quiet:
             return
         if self._raw:
@@ -34,16 +33,16 @@ class Printer:
         self._write_lines(self._text.feed(chunk))
 
     def draw_unfinished(self) -> None:
-        """Show a line that is not finished, on a terminal."""
+        """Draw the unfinished line, on a terminal."""
         if self._quiet or self._raw or not sys.stdout.isatty():
             return
         line = self._text.unfinished()[: shutil.get_terminal_size().columns - 1]
         if line != self._drawn:
             self._drawn = line
-            _say(f"{_BACK}{line}")
+            _write(f"{_BACK}{line}")
 
     def end(self, chunk: bytes) -> None:
-        """Write the rest; a last line without an end gets one."""
+        """Write the rest; an unfinished last line gets a line end."""
         self.write(chunk)
         if self._quiet or self._raw:
             return
@@ -52,10 +51,10 @@ class Printer:
 
     def _write_lines(self, lines: str) -> None:
         if lines:
-            _say(f"{_BACK if self._drawn else ''}{lines}")
+            _write(f"{_BACK if self._drawn else ''}{lines}")
             self._drawn = ""
 
 
-def _say(text: str) -> None:
+def _write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Runs in the lines of a terminal: how each ended, why, and what came of it."""
+"""Runs as lines of text: outcome, reason, cost, hint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ANOTHER = "another job"
 
 
 def run_words(run: Run) -> str:
-    """Return how a run ended and why, in one line."""
+    """Return the outcome of a run and its reason, in one line."""
     if run.outcome is Outcome.RUNNING and run.error:
         return plain_line(run.error, 500)  # It has not been started yet.
     words = str(run.outcome)
@@ -25,18 +25,16 @@ def run_words(run: Run) -> str:
     details = [detail for detail in (run.error, run.note) if detail]
     words = f"{words} ({'; '.join(details)})" if details else words
     if run.work_id:
-        words += (
-            f", worked on {run.work_id}: {run.work_title}" if run.work_title else f", worked on {run.work_id}"
-        )
+        words += f", item {run.work_id}: {run.work_title}" if run.work_title else f", item {run.work_id}"
     if run.cost is not None:
         words += f", cost {cost_words(run.cost)}"
     if run.proposal is not None and (proposed := proposal_words(run.proposal)):
-        words += f", proposed {proposed}"
+        words += f", hint: {proposed}"
     return plain_line(words, 500)
 
 
 def causes_of(scheduler: Scheduler, runs: Sequence[Run]) -> dict[str, str]:
-    """Return the names of the jobs whose runs caused some others, by the causing run."""
+    """Return the names of the jobs that triggered some runs, by the id of the triggering run."""
     caused_by = {run.caused_by for run in runs if run.caused_by is not None}
     if not caused_by:
         return {}
@@ -47,7 +45,7 @@ def causes_of(scheduler: Scheduler, runs: Sequence[Run]) -> dict[str, str]:
 
 
 def cause_words(run: Run, causes: Mapping[str, str]) -> str:
-    """Return after which job's run a run came: ", after backup"; nothing for one that came by itself."""
+    """Return which job triggered a run: ", after backup"; nothing for other triggers."""
     return "" if run.caused_by is None else f", after {causes.get(run.caused_by, _ANOTHER)}"
 
 

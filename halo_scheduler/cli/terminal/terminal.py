@@ -1,4 +1,4 @@
-"""How jobs and runs look in a terminal: marks, times, durations, tables."""
+"""Marks, times, durations and tables for the terminal."""
 
 from __future__ import annotations
 
@@ -46,13 +46,14 @@ _KINDS = {
     SituationKind.READY: ("●", "green"),
 }
 ASKS = click.style("◆", fg="yellow")
-"""The sign of what waits for an answer."""
+"""The mark of an open question."""
 WAITS = click.style("▲", fg="yellow")
-"""The sign of what is due and may not start yet, and of what needs a look."""
-# Marks above and below others, and signs that only tell how to draw their neighbours.
+"""The mark of a waiting run, and of warnings."""
+NOT_RUNNING = 'Halo isn\'t running; start it with "halo" or "halo daemon"'
+# Combining marks and format characters.
 _TAKE_NO_ROOM = {"Mn", "Me", "Cf"}
 _GAP = "  "
-# Narrower than this a column says little, and than the other nothing.
+# Columns shrink to the first width, and only if that is not enough to the second.
 _NARROW = 12
 _NARROWEST = 3
 _SHORT_ID = 8
@@ -60,27 +61,27 @@ _LEAST_COST = 0.0001
 
 
 def outcome_mark(outcome: Outcome | None) -> str:
-    """Return the sign of an outcome; nothing for a job that has not run."""
+    """Return the mark of an outcome; a space for a job that has not run."""
     return " " if outcome is None else click.style(_OUTCOMES[outcome][0], fg=_OUTCOMES[outcome][1])
 
 
 def status_mark(situation: Situation) -> str:
-    """Return the sign of what a job is doing."""
+    """Return the mark of a job's status."""
     sign, colour = _KINDS[situation.kind]
     if situation.kind is SituationKind.DISABLED and situation.is_failing:
         sign, colour = "■", "red"
     return click.style(sign, fg=colour)
 
 
-def tell_nobody_runs() -> None:
-    """Say that what is planned will not happen by itself as things are."""
-    click.echo(f"{WAITS} nothing runs the jobs at the moment; start it with: halo daemon", err=True)
+def warn_not_running() -> None:
+    """Warn that nothing will start, because no engine is running."""
+    click.echo(f"{WAITS} {NOT_RUNNING}", err=True)
 
 
-def tell_refusal(refusal: str) -> None:
-    """Say why nothing can be recorded at the moment, if that is so."""
+def warn_read_only(refusal: str) -> None:
+    """Warn that the database can only be read, with the reason."""
     if refusal:
-        click.echo(f"{WAITS} {refusal}; this is what it holds", err=True)
+        click.echo(f"{WAITS} {refusal}; showing what is stored", err=True)
 
 
 def moment(at: int) -> str:
@@ -90,7 +91,7 @@ def moment(at: int) -> str:
 
 
 def duration(milliseconds: int | None) -> str:
-    """Return how long something took: "0.4 s", "12 s", "3 min 5 s", "2 h 10 min"."""
+    """Return a duration: "0.4 s", "12 s", "3 min 5 s", "2 h 10 min"."""
     if milliseconds is None:
         return ""
     if milliseconds < 10 * SECOND_MS:
@@ -104,29 +105,29 @@ def duration(milliseconds: int | None) -> str:
 
 
 def cost_words(cost: float) -> str:
-    """Return an amount without its currency, which nobody told us: "0.12", "1,204.00", "0.0004"."""
+    """Return an amount, without a currency because none is known: "0.12", "1,204.00", "0.0004"."""
     if 0 < cost < _LEAST_COST:
         return f"below {_LEAST_COST}"
     if cost >= 1:
         return f"{cost:,.2f}"
-    # What is below a hundredth adds up over a day.
+    # Amounts below a hundredth add up over a day.
     whole, _, part = f"{cost:.4f}".partition(".")
     return f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
 
 
 def short_id(run_id: str) -> str:
-    """Return the beginning of a run's id, which is enough to find it."""
+    """Return a prefix of an id that is long enough to find it."""
     return run_id[:_SHORT_ID]
 
 
 def typed(name: str) -> str:
-    """Return a name as it has to be typed in a shell."""
+    """Return a name quoted for a shell."""
     quoted = _ansi_quoted(name) if not is_shown_whole(name) else shlex.quote(name)
     return f"-- {quoted}" if name.startswith("-") else quoted
 
 
 def _ansi_quoted(name: str) -> str:
-    """Return a name in quotes in which a shell reads escapes, so that nothing of it is invisible."""
+    """Return a name in $'…' quotes with invisible characters escaped."""
     signs = (
         sign if sign.isascii() or not hidden_characters(sign) else f"\\U{ord(sign):08x}" for sign in name
     )
@@ -134,20 +135,20 @@ def _ansi_quoted(name: str) -> str:
 
 
 def folded(text: str, indent: int) -> str:
-    """Return a text that goes on below its own beginning on a terminal; whoever reads a pipe gets one line."""
+    """Wrap a text to the terminal with a hanging indent; in a pipe it stays one line."""
     room = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
     if room < _NARROW or _width(text) <= room:
         return text
-    from textwrap import wrap  # noqa: PLC0415 - for long texts only
+    from textwrap import wrap  # noqa: PLC0415 - only for long texts
 
     lines = wrap(text, room, break_long_words=False, break_on_hyphens=False)
     return f"\n{' ' * indent}".join(lines)
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str] = ()) -> None:
-    """Print aligned columns; on a terminal they fit its width, the widest giving way first.
+    """Print aligned columns; on a terminal the widest ones shrink until the table fits.
 
-    Where that would leave too little of them, those under the spare headings are left out one after the other.
+    If that is not enough, the columns under the `spare` headings are dropped one by one.
     """
     cells = [headings, *([shown_styled(cell) for cell in row] for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
@@ -157,12 +158,12 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], spare: S
         cells = [[row[place] for place in kept] for row in cells]
         widths = _fitted([widths[place] for place in kept], room)
     lines = [_GAP.join(map(_padded, row, widths)).rstrip() for row in cells]
-    # At once: a thousand lines one by one take as long as everything else.
+    # In one call: printing a thousand lines one by one takes as long as everything else.
     click.echo("\n".join([click.style(lines[0], dim=True), *lines[1:]]))
 
 
 def print_json_list(items: Sequence[object]) -> None:
-    """Print a list as JSON: to be read on a terminal; for programs one item in a line, which is quickly written."""
+    """Print a list as JSON: indented on a terminal; in a pipe one item per line, which is faster."""
     if sys.stdout.isatty() or not items:
         click.echo(json.dumps(items, ensure_ascii=False, indent=2))
         return
@@ -171,7 +172,7 @@ def print_json_list(items: Sequence[object]) -> None:
 
 
 def _kept(headings: Sequence[str], widths: list[int], room: int, spare: Sequence[str]) -> list[int]:
-    """Return the places of the columns for which there is enough room."""
+    """Return the indexes of the columns that fit."""
     kept = list(range(len(headings)))
     for heading in spare:
         least = sum(min(widths[place], _NARROW) for place in kept) + len(_GAP) * (len(kept) - 1)
@@ -195,7 +196,7 @@ def _padded(cell: str, width: int) -> str:
 
 
 def _shortened(text: str, width: int) -> str:
-    """Return as much of a text as there is room for beside the sign that it goes on."""
+    """Shorten a text to a width, with an ellipsis."""
     taken = 0
     for index, sign in enumerate(text):
         if taken + _columns(sign) > width - 1:
@@ -206,13 +207,13 @@ def _shortened(text: str, width: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _width(text: str) -> int:
-    """Return how many columns a terminal needs for a text, which may have colours."""
+    """Return the width of a text in columns, without its colours."""
     plain = click.unstyle(text) if "\x1b" in text else text
     return len(plain) if plain.isascii() else sum(map(_columns, plain))
 
 
 def _columns(sign: str) -> int:
-    """Return how many columns a terminal needs: East Asian signs take two, combining ones none."""
+    """Return the width of a character: two columns for East Asian ones, none for combining ones."""
     if unicodedata.category(sign) in _TAKE_NO_ROOM:
         return 0
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1

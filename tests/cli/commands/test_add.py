@@ -73,7 +73,7 @@ def test_the_schedule_is_as_asked(arguments: list[str], schedule: object) -> Non
 
 def test_a_job_that_nobody_will_start_says_so() -> None:
     done = _add("--every", "15m", "--", "true")
-    assert done.stderr == "▲ nothing runs the jobs at the moment; start it with: halo daemon\n"
+    assert done.stderr == '▲ Halo isn\'t running; start it with "halo" or "halo daemon"\n'
     assert CliRunner().invoke(halo, ["add", "other", "--manual", "--", "true"]).stderr == ""
 
 
@@ -320,67 +320,67 @@ def test_a_job_may_be_stored_disabled_with_group_and_description() -> None:
 def test_it_says_what_will_happen_and_what_is_missing() -> None:
     done = _add("--every", "15m", "--env", "T=${secret:TOKEN}", "--", "true")
     assert "added job: every 15 minutes\n  next: in 15 min" in done.output
-    assert "the secret TOKEN is not set yet: halo secret set TOKEN" in done.output
+    assert "the secret TOKEN isn't set; set it with: halo secret set TOKEN" in done.output
     token = ("--work-github", "a/b", "--work-token", "GITHUB")
     done = CliRunner().invoke(halo, ["add", "other", "--manual", *token, "--prompt", "x"])
-    assert "the secret GITHUB is not set yet: halo secret set GITHUB" in done.output
+    assert "the secret GITHUB isn't set; set it with: halo secret set GITHUB" in done.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--manual"], "say what to run"),
+        (["--manual"], "give an action"),
         (["--", "true"], "give exactly one of"),
-        (["--manual", "--http", "GET", "http://example.org", "--", "true"], "not both"),
+        (["--manual", "--http", "GET", "http://example.org", "--", "true"], "give only one of"),
         (["--manual", "--http", "GET", "ftp://example.org"], "must begin with http"),
         (["--manual", "--http", "GET", "http://me:pw@example.org"], "user name or password"),
         (
             ["--manual", "--http", "GET", "http://x", "--dir", "/"],
-            "--dir goes with a command or a prompt only",
+            "--dir needs a command or a prompt",
         ),
         (["--manual", "--http", "GET", "http://x", "--body", "a", "--json-body", "1"], "either --body"),
         (["--manual", "--http", "POST", "http://x", "--json-body", "{"], "body: is not JSON"),
-        (["--manual", "--header", "a: b", "--", "true"], "--header goes with --http only"),
-        (["--manual", "--shell", "sh", "--", "a", "b"], "one argument, in quotes"),
+        (["--manual", "--header", "a: b", "--", "true"], "--header needs --http"),
+        (["--manual", "--shell", "sh", "--", "a", "b"], "one quoted argument"),
         (["--manual", "--env", "A", "--", "true"], "has no '='"),
         (["--manual", "--success-codes", "a", "--", "true"], "whole numbers"),
         (["--manual", "--", "curl", "-u", "${secret:PW}"], "everybody can read a program's arguments"),
         (["--manual", "--timeout", "soon", "--", "true"], "--timeout: "),
         (["--manual", "--jitter", "50", "--", "true"], "--jitter: "),
         (["--once", "2020-01-01 00:00", "--", "true"], "in the past"),
-        (["--manual", "--prompt", "x", "--", "true"], "not both"),
-        (["--manual", "--prompt", "x", "--http", "GET", "http://x"], "not both"),
-        (["--manual", "--prompt", "x", "--stdin", "y"], "--stdin goes with a command only"),
-        (["--manual", "--prompt", "x", "--body", "y"], "--body goes with --http only"),
-        (["--manual", "--agent", "claude", "--", "true"], "--agent goes with --prompt only"),
+        (["--manual", "--prompt", "x", "--", "true"], "give only one of"),
+        (["--manual", "--prompt", "x", "--http", "GET", "http://x"], "give only one of"),
+        (["--manual", "--prompt", "x", "--stdin", "y"], "--stdin needs a command"),
+        (["--manual", "--prompt", "x", "--body", "y"], "--body needs --http"),
+        (["--manual", "--agent", "claude", "--", "true"], "--agent needs --prompt"),
         (["--manual", "--prompt", "x", "--agent", "nobody"], "there is no agent named 'nobody'"),
         (["--manual", "--prompt", "{{dat}}"], "did you mean {{date}}?"),
         (["--manual", "--prompt", "{{work.title}}"], "needs a work queue"),
         (["--manual", "--prompt", "${secret:X}"], "secrets cannot be used here"),
-        (["--manual", "--prompt", "@/nowhere/x"], "the prompt cannot be read"),
-        (["--manual", "--prompt", "@/bin/ls"], "is no text in UTF-8"),
+        (["--manual", "--prompt", "@/nowhere/x"], "cannot read the prompt"),
+        (["--manual", "--prompt", "@/bin/ls"], "is not UTF-8 text"),
         (
             ["--manual", "--http", "GET", "http://x", "--work-folder", "/x"],
-            "--work-folder goes with a command",
+            "--work-folder needs a command",
         ),
         (
             ["--manual", "--http", "GET", "http://x", "--no-work-code", "0"],
-            "--no-work-code goes with a command",
+            "--no-work-code needs a command",
         ),
         (["--manual", "--work-folder", "/x", "--work-github", "a/b", "--", "x"], "either --work-folder or"),
-        (["--manual", "--work-token", "X", "--", "true"], "--work-token goes with --work-github only"),
+        (["--manual", "--work-token", "X", "--", "true"], "--work-token needs --work-github"),
         (
             ["--manual", "--work-folder", "/x", "--work-close", "--", "x"],
-            "--work-close goes with --work-github",
+            "--work-close needs --work-github",
         ),
         (["--manual", "--work-github", "shop", "--", "true"], "must be like owner/name"),
         (["--manual", "--work-folder", "", "--", "true"], "choose the folder that holds ready/"),
         (["--manual", "--max-runs-per-day", "0", "--", "true"], "--max-runs-per-day: must be"),
         (["--manual", "--max-cost-per-day", "nan", "--", "true"], "--max-cost-per-day: must be"),
         (["--manual", "--needs-input-code", "300", "--", "true"], "--needs-input-code: must be"),
-        (["--manual", "--if-reachable", "nas.local", "--", "true"], "takes HOST:PORT, like nas.local:22"),
+        (["--manual", "--if-reachable", "nas.local", "--", "true"], "write HOST:PORT, like nas.local:22"),
         (["--manual", "--if-reachable", "fd00::1:22", "--", "true"], "or [fd00::1]:22"),
-        (["--manual", "--if-reachable", f"x:{'9' * 5_000}", "--", "true"], "takes HOST:PORT"),
+        (["--manual", "--if-reachable", f"x:{'9' * 5_000}", "--", "true"], "write HOST:PORT"),
         (["--manual", "--if-reachable", "nas:99999", "--", "true"], "--if-reachable: must be between"),
         (["--manual", "--if-idle", "soon", "--", "true"], "idle: cannot read the interval"),
         (["--manual", "--if-load-below", "nan", "--", "true"], "below: must be"),
@@ -389,7 +389,7 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
             ["--manual", "--if-path", "/x", "--if-path", "/x", "--if-deadline", "x", "--", "true"],
             "--if-deadline: ",
         ),
-        (["--manual", "--if-deadline", "1h", "--", "true"], "--if-deadline goes with a condition"),
+        (["--manual", "--if-deadline", "1h", "--", "true"], "--if-deadline needs a condition"),
         (["--manual", "--in-quiet-time", "shout", "--", "true"], "'shout' is not one of 'wait', 'skip'"),
     ],
 )

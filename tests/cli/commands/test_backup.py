@@ -40,7 +40,7 @@ def test_a_damaged_database_says_how_to_get_it_back(home: Path) -> None:
     assert "halo backup restore --latest" in broken.stderr
     restored = _halo("backup", "restore", "--latest")
     assert restored.returncode == 0, restored.stderr
-    assert "the old database is now" in restored.stdout
+    assert "the previous database is now" in restored.stdout
     with Scheduler.open() as scheduler:
         assert [job.name for job in scheduler.list_jobs()] == ["job"]
 
@@ -58,7 +58,10 @@ def test_a_chosen_backup_is_restored(home: Path) -> None:
 @pytest.mark.usefixtures("home")
 def test_wrong_use_is_said() -> None:
     neither = _halo("backup", "restore")
-    assert (neither.returncode, neither.stderr) == (2, "halo: give either --latest or a backup file\n")
+    assert (neither.returncode, neither.stderr) == (
+        2,
+        "halo: give either --latest or a backup file\nusage: halo backup restore [OPTIONS] [FILE]\n",
+    )
     none = _halo("backup", "restore", "--latest")
     assert none.returncode == 1
     assert "there is no usable backup" in none.stderr

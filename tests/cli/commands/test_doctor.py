@@ -60,7 +60,7 @@ def _wrong(data: dict[str, Any]) -> list[str]:
 def test_before_the_first_use_everything_is_in_order_and_nothing_is_made(home: Path) -> None:
     done = _doctor()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("\neverything is in order\n")
+    assert done.stdout.endswith("\nno problems found\n")
     assert "● database     There is no database at" in done.stdout
     assert list(home.iterdir()) == []
 
@@ -90,7 +90,7 @@ def test_a_newer_database_is_no_traceback(home: Path) -> None:
     done = _doctor()
     assert (done.returncode, done.stderr) == (1, "")
     assert "■ database     The database was written by a newer Halo (schema 99" in done.stdout
-    assert "1 thing is wrong" in done.stdout
+    assert "\n1 problem, " in done.stdout
 
 
 def test_fix_mends_permissions_spools_and_autostart_and_says_so(home: Path) -> None:
@@ -115,7 +115,7 @@ def test_fix_mends_permissions_spools_and_autostart_and_says_so(home: Path) -> N
     assert spool.exists()
     mended = _doctor("--fix")
     assert (mended.returncode, mended.stderr) == (0, "")
-    assert mended.stdout.count("\nmended: ") == 3
+    assert mended.stdout.count("\nfixed: ") == 3
     assert not spool.exists()
     assert {stat.S_IMODE(file.stat().st_mode) for file in (home / "backups").iterdir()} == {0o600}
     assert system_autostart().is_current(login_command())

@@ -40,8 +40,8 @@ def _job(scheduler: Scheduler, name: str = "review") -> str:
 
 
 def test_an_empty_inbox_says_so() -> None:
-    assert _halo("inbox").output == "nothing waits for you\n"
-    assert _halo("inbox", "--all").output == "nobody has asked anything yet\n"
+    assert _halo("inbox").output == "no open questions\n"
+    assert _halo("inbox", "--all").output == "no questions yet\n"
     assert json.loads(_halo("inbox", "--json").output) == []
 
 
@@ -63,7 +63,7 @@ def test_questions_are_shown_whole_with_their_job_and_item(scheduler: Scheduler)
 def test_settled_questions_are_shown_when_they_are_wanted(scheduler: Scheduler) -> None:
     question = ask(scheduler, _job(scheduler), "Which one?")
     assert _halo("answer", question.run_id, "the second").exit_code == 0
-    assert _halo("inbox").output == "nothing waits for you\n"
+    assert _halo("inbox").output == "no open questions\n"
     text = _halo("inbox", "--all").output
     assert "· answered\n    Which one?\n    → the second\n" in text
     assert "halo answer RUN" not in text
@@ -80,7 +80,7 @@ def test_the_question_that_is_meant_is_found(scheduler: Scheduler, how: str) -> 
     wanted = {"id": "abcdef0123", "beginning": "abcd", "name": "review", "job id": job_id}[how]
     done = _halo("answer", wanted, "the second")
     assert done.exit_code == 0, done.exception
-    assert done.output.startswith("answered; review is run once something runs the jobs")
+    assert done.output.startswith("answered; review runs as soon as Halo is running")
     found = question_of(scheduler, question)
     assert (found.state, found.answer) == (QuestionState.ANSWERED, "the second")
     assert scheduler.runs.waiting_of(job_id) == found.answer_run_id
@@ -95,7 +95,7 @@ def test_an_answer_may_come_from_a_pipe(scheduler: Scheduler) -> None:
 def test_a_question_may_be_dismissed(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("review", Every("15m"), Command(argv=("true",)))
     question = ask(scheduler, job_id)
-    assert _halo("answer", "review", "--dismiss").output == "dismissed; review starts by itself again\n"
+    assert _halo("answer", "review", "--dismiss").output == "dismissed; review is back on schedule\n"
     assert question_of(scheduler, question).state is QuestionState.DISMISSED
     assert scheduler.runs.waiting_of(job_id) is None
 
@@ -103,7 +103,7 @@ def test_a_question_may_be_dismissed(scheduler: Scheduler) -> None:
 def test_dismissing_promises_nothing_that_does_not_follow(scheduler: Scheduler) -> None:
     first, _ = ask(scheduler, _job(scheduler)), ask(scheduler, _job(scheduler, "other"))
     ask(scheduler, first.job_id, "And this?")
-    assert _halo("answer", first.run_id, "--dismiss").output == "dismissed; review asks more\n"
+    assert _halo("answer", first.run_id, "--dismiss").output == "dismissed; review has more open questions\n"
     assert _halo("answer", "review", "--dismiss").output == "dismissed\n"
 
 
@@ -119,8 +119,8 @@ def test_a_wrong_one_suggests_the_nearest(scheduler: Scheduler) -> None:
     _job(scheduler, "silent")
     error = _halo("answer", "reveiw", "x").exception
     assert isinstance(error, JobNotFoundError)
-    assert str(error) == "nothing asked by 'reveiw' waits for an answer; did you mean 'review'?"
-    assert "nothing asked by 'silent'" in str(_halo("answer", "silent", "x").exception)
+    assert str(error) == "no open question of 'reveiw'; did you mean 'review'?"
+    assert "no open question of 'silent'" in str(_halo("answer", "silent", "x").exception)
 
 
 def test_a_job_that_asks_two_things_needs_to_be_told_which(scheduler: Scheduler) -> None:
@@ -128,7 +128,7 @@ def test_a_job_that_asks_two_things_needs_to_be_told_which(scheduler: Scheduler)
     questions = [ask(scheduler, job_id, "One?"), ask(scheduler, job_id, "Two?")]
     done = _halo("answer", "review", "x")
     assert done.exit_code == 2
-    assert "review asks 2 things; say which: " in done.output
+    assert "review has 2 open questions; give the run: " in done.output
     assert _halo("answer", questions[1].run_id, "x").exit_code == 0
     assert _halo("answer", "review", "x").exit_code == 0
 
@@ -138,7 +138,7 @@ def test_what_was_settled_is_not_answered_again(scheduler: Scheduler) -> None:
     _halo("answer", question.run_id, "--dismiss")
     error = _halo("answer", question.run_id, "x").exception
     assert isinstance(error, SchedulerError)
-    assert str(error) == "this question was already dismissed"
+    assert str(error) == "the question is already dismissed"
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_what_was_settled_is_not_answered_again(scheduler: Scheduler) -> None:
     [
         (["review"], "give either an answer or --dismiss"),
         (["review", "x", "--dismiss"], "give either an answer or --dismiss"),
-        (["review", "--dismiss", "--wait"], "--wait goes with an answer"),
-        (["review", "-"], "the answer cannot be read: standard input is no text in UTF-8"),
+        (["review", "--dismiss", "--wait"], "--wait needs an answer"),
+        (["review", "-"], "the answer: standard input is not UTF-8 text"),
     ],
 )
 def test_wrong_use_is_refused_and_the_question_stays_open(

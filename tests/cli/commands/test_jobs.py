@@ -101,7 +101,7 @@ def test_the_list_can_be_narrowed() -> None:
     assert names("--group", "night") == ["a", "c"]
     assert names("--group", "night", "--status", "paused") == ["c"]
     assert names("B") == ["b"]
-    assert "no such jobs" in _halo("list", "nothing").output
+    assert "no matching jobs" in _halo("list", "nothing").output
 
 
 def test_json_has_the_field_names_of_the_library() -> None:
@@ -189,7 +189,7 @@ def test_what_asks_is_marked_in_the_list_and_shown_whole() -> None:
     assert [line.split()[0] for line in lines[1:]] == ["◆", "●"]
     assert "on hold until you answer" in lines[1]
     text = _halo("show", "backup").output
-    assert "asks you  Which \\x1b[31mone?" in text
+    assert "question  Which \\x1b[31mone?" in text
     assert f"halo answer {question.run_id[:8]} TEXT" in text
     (listed,) = json.loads(_halo("show", "backup", "--json").output)["questions"]
     assert (listed["run_id"], listed["state"]) == (question.run_id, "open")
@@ -202,14 +202,14 @@ def test_a_run_is_shown_with_its_item_and_what_it_cost() -> None:
         with scheduler._store.transaction():
             scheduler._store.runs.insert([run], 1)
     for command in ("show", "history"):
-        assert "success, worked on 7: Fix\\x1b[31m it, cost 0.0004" in _halo(command, "backup").output
+        assert "success, item 7: Fix\\x1b[31m it, cost 0.0004" in _halo(command, "backup").output
 
 
 def test_what_an_assistant_made_is_resumed_by_a_person() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("made", Every("15m"), Command(argv=("true",)), paused_by=StatusReason.ASSISTANT)
     assert "paused by an assistant" in _halo("list").output
-    assert _halo("resume", "made").output == "made goes on; next: in 15 min\n"
+    assert _halo("resume", "made").output == "resumed made; next: in 15 min\n"
     assert json.loads(_halo("show", "made", "--json").output)["status"] == "idle"
 
 
@@ -221,7 +221,7 @@ def test_on_a_terminal_it_is_shown_whole_before_it_goes_on(typed: str, is_resume
         scheduler.add_job("made", Every("15m"), action, paused_by=StatusReason.ASSISTANT)
     done = _halo_on_terminal("resume", "made", typed=typed)
     assert "; the end'\n" in done.stdout
-    assert "Let it run? [y/N]" in done.stderr
+    assert "Resume it? [y/N]" in done.stderr
     assert done.returncode == (0 if is_resumed else 1)
     assert json.loads(_halo("show", "made", "--json").output)["status"] == (
         "idle" if is_resumed else "paused"
@@ -235,7 +235,7 @@ def test_what_was_paused_by_a_person_goes_on_without_a_question(arguments: list[
         by = StatusReason.ASSISTANT if arguments else None
         scheduler.pause_job(scheduler.add_job("backup", Every("15m"), Command(argv=("true",)), paused_by=by))
     done = _halo_on_terminal("resume", "backup", *arguments, typed="")
-    assert (done.returncode, done.stdout) == (0, "backup goes on; next: in 15 min\n")
+    assert (done.returncode, done.stdout) == (0, "resumed backup; next: in 15 min\n")
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_the_last_runs_are_shown_with_their_errors() -> None:
     assert "■" in text
     assert "failure (RuntimeError: no space\\x1b[31m left)" in text
     assert "\x1b" not in text
-    assert "RuntimeError: no space\\x1b[31m left), by hand\n" in _halo("history").output
+    assert "RuntimeError: no space\\x1b[31m left), manual\n" in _halo("history").output
     (run,) = json.loads(_halo("history", "backup", "--json").output)
     assert (run["outcome"], run["started_at"], run["duration_ms"]) == (Outcome.FAILURE, 1_800_000_000_000, 0)
     assert json.loads(_halo("history", "--outcome", "success", "--json").output) == []
@@ -299,7 +299,7 @@ def test_removing_puts_into_the_trash() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Manual())
         done = _halo("remove", "backup")
-        assert done.output == "removed backup; get it back with: halo trash restore backup\n"
+        assert done.output == "removed backup; restore it with: halo trash restore backup\n"
         assert [job.name for job in scheduler.list_removed()] == ["backup"]
 
 
@@ -403,7 +403,7 @@ def test_what_nobody_has_started_is_late_in_the_list_which_says_so() -> None:
         scheduler.add_job("late", Every("15m"))
     done = _halo("list")
     assert "late  every 15 minutes  overdue by 5 min" in done.stdout
-    assert done.stderr == "▲ nothing runs the jobs at the moment; start it with: halo daemon\n"
+    assert done.stderr == '▲ Halo isn\'t running; start it with "halo" or "halo daemon"\n'
     assert "overdue by 5 min" in _halo("next").stdout
 
 
@@ -426,7 +426,7 @@ def test_the_beginning_of_several_runs_names_them() -> None:
         runs = [make_run(id=f"abcd{number}", job_id=job_id, started_at=1, finished_at=2) for number in (1, 2)]
         scheduler._store.runs.insert(runs, 1)
     error = _halo("logs", "backup", "--run", "abcd").exception
-    assert str(error) == "2 runs of backup begin with 'abcd'; say which: abcd2, abcd1"
+    assert str(error) == "2 runs of backup start with 'abcd': abcd2, abcd1"
     assert _halo("logs", "backup", "--run", "abcd1").exit_code == 0
 
 

@@ -35,7 +35,7 @@ def _words(*arguments: str) -> list[str]:
 
 def test_without_jobs_nothing_comes() -> None:
     done = _halo("next")
-    assert (done.stdout, done.stderr) == ("nothing will run by itself\n", "")
+    assert (done.stdout, done.stderr) == ("no upcoming runs\n", "")
 
 
 def test_the_next_runs_are_shown_with_their_jobs() -> None:
@@ -48,7 +48,7 @@ def test_the_next_runs_are_shown_with_their_jobs() -> None:
     assert "in 15 min" in done.stdout
     assert _halo("next", "--limit", "3").stdout == done.stdout
     # Without an engine it is only a plan.
-    assert "nothing runs the jobs at the moment; start it with: halo daemon" in done.stderr
+    assert done.stderr == '▲ Halo isn\'t running; start it with "halo" or "halo daemon"\n'
     first, second = json.loads(_halo("next", "quick", "-n", "2", "--json").output)
     assert (first["job_id"], first["name"], first["source"]) == (quick, "quick", "every")
     assert (first["is_planned"], second["is_planned"]) == (True, False)
@@ -64,7 +64,7 @@ def test_a_job_that_runs_often_says_how_it_goes_on_and_leaves_room() -> None:
     first, second, third, last = _words("-n", "4")
     assert (first.endswith(" often"), last.endswith(" seldom")) == (True, True)
     assert second.endswith(" often then every minute")
-    assert third.endswith(" advised then every 50 min, as advised")
+    assert third.endswith(" advised then every 50 min, by hint")
     assert [run["goes_on"] for run in json.loads(_halo("next", "-n", "4", "--json").output)] == [
         False,
         True,
@@ -85,8 +85,8 @@ def test_what_keeps_a_run_from_its_time_is_said() -> None:
         let_chain_wait(scheduler, asks, after, MAINS)
     lines = _words("-n", "20")
     assert lines[0].endswith("now after waiting for mains power, after asks")
-    assert any("waits waits in the quiet time Always until " in line for line in lines)
-    assert any(line.endswith("skips will be skipped in the quiet time Always") for line in lines)
+    assert any("waits waits in quiet hours Always until " in line for line in lines)
+    assert any(line.endswith("skips will be skipped in quiet hours Always") for line in lines)
     assert any(line.endswith("asks on hold until you answer") for line in lines)
     assert all(line.startswith("▲") for line in lines)
     data = json.loads(_halo("next", "--json").output)
@@ -105,14 +105,14 @@ def test_a_wrong_name_or_number_is_refused() -> None:
 
 
 def test_groups_show_their_limits_and_jobs() -> None:
-    assert _halo("group").output.startswith("no groups; put a job into one with: halo edit")
+    assert _halo("group").output.startswith("no groups yet; put a job into one with: halo edit")
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Manual(), group="night")
         scheduler.add_job("mirror", Manual(), group="night")
         scheduler.add_job("alone", Manual())
-    assert _halo("group", "night", "--max-concurrent", "1").output == "at most 1 job of night at once\n"
+    assert _halo("group", "night", "--max-concurrent", "1").output == "night: at most 1 job at once\n"
     lines = [" ".join(line.split()) for line in _halo("group").output.splitlines()]
-    assert lines == ["GROUP AT ONCE RUNNING JOBS", "night 1 0 backup, mirror"]
+    assert lines == ["GROUP LIMIT RUNNING JOBS", "night 1 0 backup, mirror"]
     assert json.loads(_halo("group", "--json").output) == [
         json.loads(_halo("group", "night", "--json").output)
     ]
@@ -122,26 +122,26 @@ def test_groups_show_their_limits_and_jobs() -> None:
         "running": 0,
         "jobs": ["backup", "mirror"],
     }
-    assert _halo("group", "night", "--max-concurrent", "none").output == "night has no limit\n"
+    assert _halo("group", "night", "--max-concurrent", "none").output == "night: no limit\n"
     assert "night no limit 0" in " ".join(_halo("group", "night").output.split())
 
 
 def test_a_limit_may_come_before_the_jobs() -> None:
-    assert "no job is in the group 'day' yet" in _halo("group", "day", "--max-concurrent", "2").output
-    assert "day    2        0        no jobs" in _halo("group").output
+    assert "the group 'day' has no jobs yet" in _halo("group", "day", "--max-concurrent", "2").output
+    assert "day    2      0        no jobs" in _halo("group").output
 
 
 def test_an_unknown_group_suggests_the_nearest() -> None:
     _halo("group", "night", "--max-concurrent", "2")
     error = _halo("group", "nihgt").exception
     assert isinstance(error, SchedulerError)
-    assert str(error) == "there is no group 'nihgt'; did you mean 'night'?"
+    assert str(error) == "no such group: 'nihgt'; did you mean 'night'?"
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--max-concurrent", "1"), "say which group"),
+        (("--max-concurrent", "1"), "give the name of a group"),
         (("night", "--max-concurrent", "0"), "must be between 1 and 1000000, not 0"),
         (("night", "--max-concurrent", "99999999999999999999"), "must be between 1 and 1000000"),
         (("night", "--max-concurrent", "few"), "'few' is not a valid integer"),

@@ -39,7 +39,7 @@ def test_named_jobs_are_paused_until_they_are_resumed() -> None:
     assert _halo("pause", "backup", "report", "backup").output == "paused backup\npaused report\n"
     assert {(job.status, job.paused_until) for job in _jobs().values()} == {(JobStatus.PAUSED, None)}
     lines = _halo("resume", "backup", "report").output.splitlines()
-    assert [line.partition(";")[0] for line in lines] == ["backup goes on", "report goes on"]
+    assert [line.partition(";")[0] for line in lines] == ["resumed backup", "resumed report"]
     assert {job.status for job in _jobs().values()} == {JobStatus.IDLE}
 
 
@@ -56,23 +56,23 @@ def test_a_pause_may_have_an_end(options: tuple[str, str], ahead_ms: int) -> Non
 
 def test_all_jobs_are_paused_and_resumed_at_once() -> None:
     assert _halo("pause", "--all").output == "paused 2 jobs\n"
-    assert _halo("pause", "--all").output == "there was nothing to pause\n"
+    assert _halo("pause", "--all").output == "no jobs to pause\n"
     assert _halo("resume", "--all").output == "resumed 2 jobs\n"
-    assert _halo("resume", "--all").output == "there was nothing to resume\n"
+    assert _halo("resume", "--all").output == "no jobs to resume\n"
 
 
 def test_what_needs_a_look_stays_paused_and_is_named() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("from a file", Every("1h"), paused_by=StatusReason.IMPORTED)
         scheduler.add_job("made", After("1h"), paused_by=StatusReason.ASSISTANT)
-    assert "from a file is paused already: paused after import" in _halo("pause", "from a file").output
+    assert "from a file is already paused: paused after import" in _halo("pause", "from a file").output
     done = _halo("resume", "--all")
-    assert "still paused until you have looked at it: from a file and made" in done.stderr
+    assert "still paused, review and resume by name: from a file and made" in done.stderr
     done = _halo("resume", "--imported")
     assert done.stdout == "resumed 1 job\n"
     assert {name for name, job in _jobs().items() if job.status is JobStatus.PAUSED} == {"made"}
     # Somebody who names it is asked on a terminal, and taken at their word in a script.
-    assert _halo("resume", "made").output.startswith("made goes on")
+    assert _halo("resume", "made").output.startswith("resumed made; ")
 
 
 def test_one_wrong_name_leaves_all_as_they_are() -> None:
@@ -86,10 +86,10 @@ def test_one_wrong_name_leaves_all_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("pause",), "give either the names of jobs or --all"),
-        (("pause", "backup", "--all"), "give either the names of jobs or --all"),
-        (("resume",), "give either the names of jobs, --all or --imported"),
-        (("resume", "backup", "--imported"), "give either the names of jobs, --all or --imported"),
+        (("pause",), "give either names of jobs or --all"),
+        (("pause", "backup", "--all"), "give either names of jobs or --all"),
+        (("resume",), "give either names of jobs, --all or --imported"),
+        (("resume", "backup", "--imported"), "give either names of jobs, --all or --imported"),
         (("pause", "backup", "--for", "1h", "--until", "in 1h"), "give either --for or --until"),
     ],
 )
@@ -117,4 +117,4 @@ def test_an_end_that_makes_no_sense_is_refused(options: tuple[str, str], sentenc
 def test_a_disabled_job_can_be_paused_as_well() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("off", Manual(), enabled=False)
-    assert _halo("pause", "off").output == "paused off; it is disabled as well\n"
+    assert _halo("pause", "off").output == "paused off; the job is also disabled\n"

@@ -40,7 +40,7 @@ def test_without_a_keyring_it_is_refused_with_the_way_out() -> None:
 
 def test_a_private_file_may_be_chosen(home: Path) -> None:
     done = _secret("set", "--in-file", "TOKEN", stdin=f"{_VALUE}\n")
-    assert (done.exit_code, done.output) == (0, "kept TOKEN in a private file\n")
+    assert (done.exit_code, done.output) == (0, "saved TOKEN to a private file\n")
     assert json.loads((home / "halo-secrets.json").read_text()) == {"TOKEN": _VALUE}
     assert (home / "halo-secrets.json").stat().st_mode & 0o777 == 0o600
     (listed,) = json.loads(_secret("list", "--json").output)
@@ -48,9 +48,9 @@ def test_a_private_file_may_be_chosen(home: Path) -> None:
     shown = _secret("list").output
     assert "TOKEN" in shown
     assert _VALUE not in shown
-    assert _secret("remove", "TOKEN").output == "forgot TOKEN\n"
+    assert _secret("remove", "TOKEN").output == "deleted TOKEN\n"
     assert _VALUE not in (home / "halo-secrets.json").read_text()
-    assert _secret("list").output == "no secrets\n"
+    assert _secret("list").output == "no secrets yet; store one with: halo secret set NAME\n"
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_what_could_not_be_kept_out_of_logs_is_refused(name: str, value: str, se
 
 
 def test_an_unknown_one_cannot_be_removed() -> None:
-    assert str(_secret("remove", "NONE").exception) == "there is no secret named 'NONE'"
+    assert str(_secret("remove", "NONE").exception) == "no such secret: 'NONE'"

@@ -100,7 +100,7 @@ def test_on_a_terminal_a_bad_edit_is_said_and_can_be_mended(home: Path) -> None:
     fault = "line 7, schedule.every: cannot read the interval '6x'"
     assert done.returncode == 0
     assert fault in done.stderr.decode()
-    assert "Edit it again? [Y/n]" in done.stderr.decode()
+    assert "Edit again? [Y/n]" in done.stderr.decode()
     again = (home / "again").read_text().splitlines()
     assert again[0].startswith(f"# ■ {fault}")
     assert "every: 6x" in again[6]
@@ -154,7 +154,7 @@ def test_a_change_in_the_file_changes_that_and_nothing_else(
         ("sed -i 's/job: report/job: nobody/' \"$1\"", "there is no job named 'nobody'"),
         ("sed -i 's/job: report/job: backup/' \"$1\"", "a job cannot run after itself"),
         ("echo 'colour: red' >>\"$1\"", "colour: is not a known field"),
-        ("echo 'id: other' >>\"$1\"", "a job keeps its id"),
+        ("echo 'id: other' >>\"$1\"", "the id of a job can't be changed"),
     ],
 )
 def test_what_cannot_be_stored_is_said_and_nothing_is_stored(
@@ -162,7 +162,7 @@ def test_what_cannot_be_stored_is_said_and_nothing_is_stored(
 ) -> None:
     job_id = _add()
     before = _job(job_id)
-    with pytest.raises(SchedulerError, match="backup was left as it is"):
+    with pytest.raises(SchedulerError, match="backup wasn't changed"):
         _edit(job_id, _editor(home, script), monkeypatch, typed="n\n")
     assert _job(job_id) == before
     job, told = _edit(job_id, _editor(home, script, ': >"$1"'), monkeypatch, typed="y\n")
@@ -189,7 +189,7 @@ def test_what_was_changed_elsewhere_is_not_overwritten_and_the_file_is_kept(
 def test_an_editor_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch, editor: str) -> None:
     job_id = _add()
     before = _job(job_id)
-    with pytest.raises(Exception, match=r"Editing failed|cannot be started"):
+    with pytest.raises(Exception, match=r"Editing failed|cannot start"):
         _edit(job_id, editor, monkeypatch)
     assert _job(job_id) == before
 

@@ -1,4 +1,4 @@
-"""Texts that are too long to type: from standard input, or from a file."""
+"""Read texts from standard input or from a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def text_of_file(what: str, path: str) -> str:
     try:
         content = Path(path).expanduser().read_bytes()
     except OSError as error:
-        raise click.UsageError(f"{what} cannot be read: {error}") from None
+        raise click.UsageError(f"cannot read {what}: {error}") from None
     return _decoded(what, path, content)
 
 
@@ -26,4 +26,4 @@ def _decoded(what: str, place: str, content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise click.UsageError(f"{what} cannot be read: {place} is no text in UTF-8") from None
+        raise click.UsageError(f"cannot read {what}: {place} is not UTF-8 text") from None
