@@ -31,7 +31,7 @@ def check_backups(scene: Scene) -> Iterator[Finding]:
             usable = backup
             break
     if broken:
-        what = f"{named(broken)} cannot be restored: damaged, or not to be read."
+        what = f"{named(broken)} cannot be restored: damaged or unreadable."
         yield wrong(_TOPIC, what, f"Remove it from {scene.path.parent / 'backups'}. {_MAKE_ONE}")
     if usable is not None:
         yield _on_age(scene, usable)
@@ -45,14 +45,14 @@ def _on_age(scene: Scene, newest: Backup) -> Finding:
     when = scene.ago(newest.made_at)
     limit_ms = _OLD_WITH_ENGINE_MS if scene.has_engine else _OLD_MS
     if age_ms <= limit_ms:
-        return fine(_TOPIC, f"The newest backup is in order, made {when}.")
+        return fine(_TOPIC, f"The newest backup is intact, made {when}.")
     return look(_TOPIC, f"The newest backup is old, made {when}.", _MAKE_ONE)
 
 
 def _on_none(scene: Scene) -> Finding:
     if scene.is_readable and scene.jobs:
-        return look(_TOPIC, "There is no backup yet.", _MAKE_ONE)
-    return fine(_TOPIC, "There is no backup yet, and nothing to lose.")
+        return look(_TOPIC, "No backup yet.", _MAKE_ONE)
+    return fine(_TOPIC, "No backup yet, and no jobs to back up.")
 
 
 def _on_unfinished(scene: Scene) -> Iterator[Finding]:
@@ -61,4 +61,4 @@ def _on_unfinished(scene: Scene) -> Iterator[Finding]:
     parts = (scene.path.parent / "backups").glob(f"{scene.path.stem}-*.part")
     old = sorted(str(path) for path in parts if path.lstat().st_mtime < before_s)
     if old:
-        yield look(_TOPIC, f"{named(old)} is left of a backup that was never finished.", "It can be deleted")
+        yield look(_TOPIC, f"{named(old)} is left from an unfinished backup.", "It can be deleted")

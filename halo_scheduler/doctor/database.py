@@ -29,7 +29,7 @@ def open_database(path: Path) -> tuple[Store | None, list[Finding]]:
     if is_missing(path):
         return None, [_missing(path)]
     if not os.access(path.parent, os.X_OK):
-        return None, [wrong(_TOPIC, f"You may not look into {path.parent}.")]
+        return None, [wrong(_TOPIC, f"You don't have permission to open {path.parent}.")]
     try:
         store = _whole_store(path)
     except StoreDamagedError as error:
@@ -56,11 +56,11 @@ def is_missing(path: Path) -> bool:
 
 def _missing(path: Path) -> Finding:
     if path.parent.exists() and not path.parent.is_dir():
-        what = f"{path.parent} is a file, not a folder, so nothing can be kept there."
+        what = f"{path.parent} is a file, not a folder; nothing can be stored there."
         return wrong(_TOPIC, what, "Choose another folder with HALO_HOME.")
     if find_backups(path) or path.with_name(f"{path.name}-wal").exists():
         return wrong(_TOPIC, f"The database {path} is gone.", _RESTORE)
-    return fine(_TOPIC, f"There is no database at {path} yet; the first command that needs it makes it.")
+    return fine(_TOPIC, f"There is no database at {path} yet; it is created on first use.")
 
 
 def _whole_store(path: Path) -> Store:
@@ -100,8 +100,8 @@ def _about_version(store: Store) -> Finding | None:
         what = f"The database was written by a newer Halo (schema {version}; this one knows {NEWEST})."
         return wrong(_TOPIC, what, _advice_on_newer(path))
     if version > 0:
-        what = f"The database is of an older Halo (schema {version} of {NEWEST})."
-        return look(_TOPIC, what, "It is backed up and brought up to date when Halo is used next")
+        what = f"The database is from an older Halo (schema {version} of {NEWEST})."
+        return look(_TOPIC, what, "It is backed up and updated when Halo is next used")
     if store.has_tables():
         return wrong(_TOPIC, f"{path} is a database of another program.", "Choose another HALO_HOME")
     what = f"The database {path} is empty."
@@ -131,10 +131,10 @@ def check_database(scene: Scene) -> Iterator[Finding]:
     # What was written last may be in the journal alone.
     size = path.stat().st_size + journal_size
     count = counted(len(scene.jobs) + len(scene.unreadable_jobs), "job")
-    yield fine(_TOPIC, f"{path} is in order: {count}, {size_of(size)}.")
+    yield fine(_TOPIC, f"{path} is intact: {count}, {size_of(size)}.")
     if journal_size > _LARGE_JOURNAL:
         what = f"The journal of the database has grown to {size_of(journal_size)}."
-        yield look(_TOPIC, what, "Some program reads it without a pause; restart Halo")
+        yield look(_TOPIC, what, "Some program keeps reading it; restart Halo")
 
 
 def check_users(scene: Scene) -> Iterator[Finding]:
@@ -152,16 +152,16 @@ def check_disk(scene: Scene) -> Iterator[Finding]:
     folder = next(folder for folder in scene.path.absolute().parents if os.path.isdir(folder))  # noqa: PTH112
     if sys.platform != "win32" and os.statvfs(folder).f_flag & os.ST_RDONLY:
         yield wrong(
-            _TOPIC, f"The disk of {folder} is read-only.", "Make it writable: nothing can be recorded"
+            _TOPIC, f"The disk of {folder} is read-only.", "Make it writable; runs cannot be recorded"
         )
         return
     if os.access(folder, os.X_OK) and not os.access(folder, os.W_OK):
         # One that we may not even look into is told of already.
-        yield wrong(_TOPIC, f"You may not write to {folder}.", "Look at who owns it with: ls -ld")
+        yield wrong(_TOPIC, f"You may not write to {folder}.", "Check its owner with: ls -ld")
     free = shutil.disk_usage(folder).free
     if free < _NO_ROOM:
         what = f"The disk of {folder} is full: {size_of(free)} are free."
-        yield wrong(_TOPIC, what, "Make some room: nothing can be recorded")
+        yield wrong(_TOPIC, what, "Free some space; runs cannot be recorded")
     elif free < _LITTLE_ROOM:
         what = f"The disk of {folder} is nearly full: {size_of(free)} are free."
-        yield look(_TOPIC, what, "Make some room before Halo cannot record its runs")
+        yield look(_TOPIC, what, "Free some space before runs can no longer be recorded")

@@ -26,31 +26,33 @@ def check_engine(scene: Scene) -> Iterator[Finding]:
         yield _on_none(scene, row)
         return
     if row.is_held(scene.now_ms):
-        yield fine(_TOPIC, f"The jobs are run by {row.owner} (process {row.pid}), {_since(scene, row)}.")
+        yield fine(_TOPIC, f"Halo is running: {row.owner} (process {row.pid}), {_since(scene, row)}.")
     else:
         when = scene.ago(row.last_tick_at)
-        what = f"{row.owner} (process {row.pid}) holds the jobs but last looked at them {when}."
-        yield wrong(_TOPIC, what, f"If the machine did not just wake up: kill {row.pid}, then: halo daemon")
+        what = f"{row.owner} (process {row.pid}) should run the jobs but last checked them {when}."
+        yield wrong(_TOPIC, what, f"If the computer did not just wake up: kill {row.pid}, then: halo daemon")
     if not _answers(scene.path):
-        what = "The engine does not hear from here of changes; it sees them within a minute."
+        what = "The engine isn't notified of changes made here; it sees them within a minute."
         yield look(
             _TOPIC, what, "Start both with the same XDG_RUNTIME_DIR and HALO_HOME, or restart the engine"
         )
     if _was_updated_since(row):
-        yield look(_TOPIC, "Halo was updated after the engine had started.", "Restart the engine to use it")
+        yield look(
+            _TOPIC, "Halo was updated after the engine started.", "Restart Halo to use the new version"
+        )
 
 
 def _on_none(scene: Scene, row: EngineRow | None) -> Finding:
     running = scene.store.runs.count_running()
     are = "is" if running == 1 else "are"
-    under_way = f" {counted(running, 'run')} under way {are} not looked after." if running else ""
+    under_way = f" {counted(running, 'run')} under way {are} not supervised." if running else ""
     if row is not None and row.stopped_at is None:
         when = scene.ago(row.last_tick_at)
         what = f"Nothing runs the jobs: {row.owner} (process {row.pid}) ended unexpectedly {when}.{under_way}"
         return look(_TOPIC, what, _START)
     if scene.jobs or running:
         return look(_TOPIC, f"Nothing runs the jobs at the moment.{under_way}", _START)
-    return fine(_TOPIC, "Nothing runs jobs at the moment, and there are none.")
+    return fine(_TOPIC, "Halo isn't running, and there are no jobs.")
 
 
 def _since(scene: Scene, row: EngineRow) -> str:

@@ -88,7 +88,9 @@ def _examine(path: Path, now_ms: int, tell: Callable[[int], None]) -> Report:
             findings += _tried(topic, check, scene)
             tell(done)
         if not scene.is_readable and not is_missing(path):
-            others = "The engine, secrets, leftovers and jobs were not looked at, as the database cannot be."
+            others = (
+                "Engine, secrets, leftovers and jobs weren't checked, because the database can't be read."
+            )
             findings.append(look(Topic.JOBS, others))
     return Report(tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.topic))))
 

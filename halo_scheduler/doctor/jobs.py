@@ -21,7 +21,7 @@ def check_jobs(scene: Scene) -> Iterator[Finding]:
     yield from found
     if not found:
         yield fine(
-            _TOPIC, "All jobs can be read, and no chain is broken." if scene.jobs else "There are no jobs."
+            _TOPIC, "All jobs are readable, and all follow-up jobs exist." if scene.jobs else "No jobs."
         )
 
 
@@ -44,7 +44,9 @@ def _unobservable(scene: Scene) -> Iterator[Finding]:
         if not state.is_observable:
             start = "starts" if len(names) == 1 else "start"
             what = f"{named(names)} {start} only {describe_condition(condition)}: {state.sentence}"
-            yield look(_TOPIC, what, "If it is so for the engine too, take the condition out with: halo edit")
+            yield look(
+                _TOPIC, what, "If the engine can't check it either, remove the condition with: halo edit"
+            )
 
 
 def _broken_chains(scene: Scene) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ def check_processes(scene: Scene) -> Iterator[Finding]:
     found = list(_left_processes(scene))
     yield from first_of(found)
     if not found:
-        yield fine(Topic.PROCESSES, "No run that is over has left a process.")
+        yield fine(Topic.PROCESSES, "No leftover processes.")
 
 
 def _left_processes(scene: Scene) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def _left_processes(scene: Scene) -> Iterator[Finding]:
             f"{scene.name_of(run.job_id)}{ended}."
         )
         numbers = " ".join(map(str, pids))
-        yield look(Topic.PROCESSES, what, f"If that is not meant so, end it with: kill {numbers}")
+        yield look(Topic.PROCESSES, what, f"If that isn't intended, end it with: kill {numbers}")
 
 
 def _program_of(pid: int) -> str:
@@ -57,7 +57,7 @@ def check_spool(scene: Scene) -> Iterator[Finding]:
         run_id for run_id in sorted(files) if _is_left(scene, Spool(folder, run_id), run_id, files[run_id])
     ]
     if not left:
-        yield fine(Topic.SPOOL, "No run that is over has left files.")
+        yield fine(Topic.SPOOL, "No leftover files.")
         return
     room = sum(used_bytes(status) for run_id in left for status in files[run_id])
     are = "1 run that is over" if len(left) == 1 else f"{len(left)} runs that are over"

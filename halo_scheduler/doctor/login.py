@@ -16,19 +16,19 @@ def check_autostart(_scene: Scene) -> Iterator[Finding]:
     """Look at the entry; one that was switched off is nobody's fault."""
     autostart = system_autostart()
     if not autostart.is_on():
-        yield fine(_TOPIC, "Halo is not started at login.", "To have it started, use: halo autostart on")
+        yield fine(_TOPIC, "Halo doesn't start at login.", "Turn it on with: halo autostart on")
         return
     if autostart.is_current(login_command()):
-        yield fine(_TOPIC, f"Halo is started at login by {autostart.where()}.")
+        yield fine(_TOPIC, f"Halo starts at login by {autostart.where()}.")
         return
     program = autostart.program()
     if shutil.which(program) is None:
-        what = f"{autostart.where()} would start {program or 'nothing'} at login, which is not there."
-        yield wrong(_TOPIC, what, "Put it right with: halo doctor --fix", lambda: _mend(autostart))
+        what = f"{autostart.where()} would start {program or 'nothing'} at login, which doesn't exist."
+        yield wrong(_TOPIC, what, "Fix it with: halo doctor --fix", lambda: _mend(autostart))
         return
     # It may be another installation, or serve another folder of data: only its user knows which one is meant.
     what = f"{autostart.where()} starts another Halo at login, or one with other data ({program})."
-    yield look(_TOPIC, what, "To have this one started, use: halo autostart on")
+    yield look(_TOPIC, what, "To start this one instead: halo autostart on")
 
 
 def _mend(autostart: Autostart) -> str:

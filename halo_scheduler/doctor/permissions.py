@@ -48,7 +48,7 @@ class _Place(NamedTuple):
 def check_permissions(scene: Scene) -> Iterator[Finding]:
     """Look at the folder of the database, all that lies in it, and the socket."""
     if os.name != "posix":
-        yield fine(_TOPIC, "This system keeps the folders of its users apart.")
+        yield fine(_TOPIC, "This system separates the folders of its users.")
         return
     places = list(_places(scene.path))
     foreign = [place for place in places if place.owner != own_uid()]
@@ -66,7 +66,7 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
     refused = list(_refused(scene.path))
     yield from refused
     if not (told or loose or refused):
-        yield fine(_TOPIC, "Only you can read what Halo keeps." if places else "Nothing is kept yet.")
+        yield fine(_TOPIC, "Only you can read Halo's files." if places else "No files yet.")
 
 
 def _refused(database: Path) -> Iterator[Finding]:
@@ -153,10 +153,10 @@ def _on_changeable(places: list[_Place]) -> Finding:
 def _on_loose(database: Path, places: list[_Place]) -> Finding:
     names = named([str(place.path) for place in places])
     if any(place.mode & ACCESS_BY_OTHERS for place in places):
-        what = f"Others may look at {names}."
+        what = f"{names} {'is' if len(places) == 1 else 'are'} readable by other users."
     else:
-        what = f"You yourself may not use {names}."
-    return wrong(_TOPIC, what, "Put it right with: halo doctor --fix", lambda: _mend(database))
+        what = f"You can't access {names}."
+    return wrong(_TOPIC, what, "Fix it with: halo doctor --fix", lambda: _mend(database))
 
 
 def _mend(database: Path) -> str:

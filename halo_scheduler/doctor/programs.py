@@ -37,12 +37,12 @@ def check_programs(scene: Scene) -> Iterator[Finding]:
         return
     told = read_login_environment()
     if told is None:
-        what = "Your login shell does not tell its environment; jobs get the one that Halo has."
-        yield look(_TOPIC, what, "Look at what it says to: $SHELL -i -l -c env")
+        what = "Your login shell's environment can't be read; jobs run with Halo's own."
+        yield look(_TOPIC, what, "Check the output of: $SHELL -i -l -c env")
     faults = list(_faults(records, scene.settings, Environment(told or os.environ)))
     yield from first_of(faults)
     if not faults:
-        yield fine(_TOPIC, "All programs and folders that jobs need are there.")
+        yield fine(_TOPIC, "All programs and folders of your jobs exist.")
 
 
 def _faults(records: Sequence[JobRecord], settings: Settings, environment: Environment) -> Iterator[Finding]:
@@ -56,7 +56,7 @@ def _faults(records: Sequence[JobRecord], settings: Settings, environment: Envir
             yield _fault(record, "the drive of its program or folder does not answer")
             waits += 1
             if waits == _MOST_WAITS:
-                yield look(_TOPIC, "The programs of further jobs were not looked for.")
+                yield look(_TOPIC, "The programs of further jobs weren't checked.")
                 return
 
 

@@ -51,13 +51,13 @@ def _in_keyring(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
     if not is_there and not secrets:
         yield fine(
             _TOPIC,
-            "There is no keyring here.",
-            "Secrets can be kept in a private file: halo secret set --in-file",
+            "No keyring found.",
+            "Store secrets in a private file: halo secret set --in-file",
         )
         return
     if not is_there:
-        what = f"There is no keyring here, and {named([item.name for item in secrets])} should be in one."
-        yield look(_TOPIC, what, "Look again from the desktop, where jobs may reach it")
+        what = f"No keyring found, but {named([item.name for item in secrets])} should be in one."
+        yield look(_TOPIC, what, "Check again from the desktop, where jobs may reach it")
         return
     faults = list(_faults(scene, secrets))
     yield from faults
@@ -85,5 +85,7 @@ def _faults(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
         except SecretError as error:
             yield wrong_because(_TOPIC, error)
         except TimeoutError:
-            yield look(_TOPIC, "The keyring does not answer; it may be locked.", "Unlock it, then look again")
+            yield look(
+                _TOPIC, "The keyring does not answer; it may be locked.", "Unlock it, then check again"
+            )
             return

@@ -18,14 +18,14 @@ def check_tray(_scene: Scene) -> Iterator[Finding]:
     try:
         found = within(_LIMIT_S, has_tray)
     except TimeoutError:
-        yield look(_TOPIC, "The display does not answer, so whether there is a tray cannot be told.")
+        yield look(_TOPIC, "The display doesn't respond; the tray can't be checked.")
         return
     if found is None:
-        yield fine(_TOPIC, "There is no desktop here, so whether it has a tray cannot be told.")
+        yield fine(_TOPIC, "No desktop session; the tray can't be checked.")
     elif found:
         yield fine(_TOPIC, "The desktop has a tray.")
     else:
-        what = "The desktop has no tray: a window that is closed is only minimised."
+        what = "No system tray found. Closing the window minimises it."
         yield look(
             _TOPIC, what, "On GNOME, install the extension AppIndicator and KStatusNotifierItem Support"
         )

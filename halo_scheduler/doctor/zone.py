@@ -18,15 +18,13 @@ def check_zone(scene: Scene) -> Iterator[Finding]:
         zone = read_machine_zone().key
     except (LookupError, ValueError, OSError) as error:
         zone = machine_zone().key
-        yield look(_TOPIC, f"{_fault(error)}; Halo goes by {zone or 'UTC'}.", _advice())
+        yield look(_TOPIC, f"{_fault(error)}; Halo uses {zone or 'UTC'}.", _advice())
     else:
-        yield fine(_TOPIC, f"Times are those of {zone}.")
+        yield fine(_TOPIC, f"The time zone is {zone}.")
     row = scene.engine
     if row is not None and scene.has_engine and row.zone != zone:
-        what = f"The engine goes by the time zone {row.zone or 'UTC'}, this terminal by {zone or 'UTC'}."
-        yield look(
-            _TOPIC, what, "Jobs without a zone of their own run by the engine's; restart it if it is wrong"
-        )
+        what = f"The engine uses the time zone {row.zone or 'UTC'}, this terminal {zone or 'UTC'}."
+        yield look(_TOPIC, what, "Jobs without a time zone use the engine's; restart Halo if it is wrong")
 
 
 def _fault(error: Exception) -> str:

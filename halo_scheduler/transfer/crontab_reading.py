@@ -47,7 +47,7 @@ _UNKEPT = {
     "RANDOM_DELAY": "Halo spreads starts by a share of the interval; see --jitter",
     "CRON_WITHIN": "see the conditions and the catching up of a job",
 }
-_REBOOT = "it starts with the machine, which is no time; let your desktop or systemd start it"
+_REBOOT = "@reboot isn't a schedule; use autostart or systemd"
 # Cron neither stops what takes long nor gives up on what fails: many a line only tests whether it has to do something.
 _POLICY = Policy(time_limit=None, max_errors=0, backoff=Backoff.none())
 _SAYS = frozenset({"schedule", "action"})

@@ -68,7 +68,7 @@ def test_a_crontab_is_taken_in_from_standard_input() -> None:
         "  ■ line 5",
     ]
     assert told[1][1].startswith("MAILTO=me: Halo sends no mail")
-    assert told[2][1].startswith("@reboot /opt/start: it starts with the machine")
+    assert told[2][1].startswith("@reboot /opt/start: @reboot isn't a schedule")
     assert told[4][1].startswith("this looks like a system crontab")
     assert _halo("import", "-", "--yes", "--skip-bad", stdin=crontab).exit_code == 0
     (job,) = _jobs().values()

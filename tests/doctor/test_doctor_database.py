@@ -74,7 +74,7 @@ def test_a_file_in_the_place_of_the_folder_is_wrong_and_left_alone(tmp_path: Pat
     store, findings = open_database(place / "halo.db")
     assert store is None
     assert only(findings).mark is Mark.WRONG
-    assert only(findings).what == f"{place} is a file, not a folder, so nothing can be kept there."
+    assert only(findings).what == f"{place} is a file, not a folder; nothing can be stored there."
     assert not [finding for finding in found_by(check_permissions, place / "halo.db") if finding.mend]
 
 
@@ -180,7 +180,7 @@ def test_what_is_still_in_the_journal_counts(path: Path) -> None:
             assert [record.spec.name for record in scene.jobs] == ["in the journal", "job"]
         size = path.stat().st_size + path.with_name("halo.db-wal").stat().st_size
         (finding,) = found_by(check_database, path)
-        assert finding.what == f"{path} is in order: 2 jobs, {size_of(size)}."
+        assert finding.what == f"{path} is intact: 2 jobs, {size_of(size)}."
 
 
 def test_a_journal_on_a_disk_that_cannot_be_written_hides_only_itself(path: Path, passable: Path) -> None:
@@ -213,8 +213,8 @@ def test_a_folder_that_its_owner_may_not_use_is_told_and_mended(
         place.chmod(0)
     looked, left, mended = mended_by_nobody(passable, other=path)
     assert looked[:2] == [
-        f"database: You may not look into {folder}.",
-        f"permissions: You yourself may not use {folder}.",
+        f"database: You don't have permission to open {folder}.",
+        f"permissions: You can't access {folder}.",
     ]
     assert not any("Errno" in sentence for sentence in looked)
     assert left == []
@@ -226,7 +226,7 @@ def test_a_folder_of_somebody_else_is_told(path: Path, passable: Path) -> None:
     passable.parent.chmod(0o700)
     looked, left, mended = mended_by_nobody(passable, other=path)
     assert looked[:2] == [
-        f"database: You may not look into {passable.parent}.",
+        f"database: You don't have permission to open {passable.parent}.",
         f"permissions: {passable.parent} belongs to root, not to you.",
     ]
     assert (left, mended) == (looked, [])

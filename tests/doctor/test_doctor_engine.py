@@ -91,7 +91,7 @@ def test_an_engine_at_work_is_named(scheduler: Scheduler) -> None:
 
 def test_an_engine_that_cannot_be_told_of_changes_is_said(scheduler: Scheduler) -> None:
     scheduler._store.lease.take(_row())
-    assert "does not hear" in only(found_by(check_engine, scheduler.path, _NOW)).what
+    assert "isn't notified" in only(found_by(check_engine, scheduler.path, _NOW)).what
 
 
 @pytest.mark.usefixtures("listening")
@@ -107,7 +107,7 @@ def test_an_engine_that_died_is_named_with_what_it_left(scheduler: Scheduler) ->
     scheduler._store.lease.take(_row(pid=2**22 + 1))
     finding = only(found_by(check_engine, scheduler.path, _NOW + 60_000))
     assert finding.mark is Mark.LOOK
-    assert "ended unexpectedly 1 min ago. 1 run under way is not looked after." in finding.what
+    assert "ended unexpectedly 1 min ago. 1 run under way is not supervised." in finding.what
 
 
 @pytest.mark.usefixtures("listening")

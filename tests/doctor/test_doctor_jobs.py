@@ -109,7 +109,7 @@ def test_a_drive_that_does_not_answer_is_not_waited_for(
     over.set()
     assert _marks(findings) == [Mark.WRONG] * 3 + [Mark.LOOK]
     assert "does not answer" in findings[0].what
-    assert findings[-1].what == "The programs of further jobs were not looked for."
+    assert findings[-1].what == "The programs of further jobs weren't checked."
 
 
 def test_a_login_shell_that_tells_nothing_is_said(

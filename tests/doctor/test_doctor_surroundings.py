@@ -110,7 +110,7 @@ def test_a_folder_above_that_others_can_write_to_is_told_and_closed(path: Path) 
 def test_what_its_owner_cannot_read_is_made_readable(path: Path) -> None:
     path.chmod(0o400)
     finding = only(found_by(check_permissions, path))
-    assert "You yourself may not" in finding.what
+    assert "You can't access" in finding.what
     assert finding.mend is not None
     finding.mend()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -221,7 +221,7 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 def test_the_time_zone_is_named(path: Path, zone: pytest.MonkeyPatch) -> None:
     zone.setenv("TZ", "Europe/Berlin")
     (finding,) = found_by(check_zone, path)
-    assert (finding.mark, finding.what) == (Mark.FINE, "Times are those of Europe/Berlin.")
+    assert (finding.mark, finding.what) == (Mark.FINE, "The time zone is Europe/Berlin.")
 
 
 @pytest.mark.parametrize("name", ["CET-1CEST", "Mars/Olympus"])
@@ -229,7 +229,7 @@ def test_a_time_zone_that_cannot_be_read_is_said(path: Path, zone: pytest.Monkey
     zone.setenv("TZ", name)
     machine_zone.cache_clear()
     finding = only(found_by(check_zone, path))
-    assert finding.what.startswith(f"TZ is '{name}', which is not the name of a time zone; Halo goes by ")
+    assert finding.what.startswith(f"TZ is '{name}', which is not the name of a time zone; Halo uses ")
     assert "Europe/Berlin" in finding.advice
 
 
@@ -242,7 +242,7 @@ def test_what_the_system_says_of_its_time_zone_is_one_line(path: Path, zone: pyt
     zone.setattr("halo_scheduler.doctor.zone.read_machine_zone", refuse)
     finding = only(found_by(check_zone, path))
     assert finding.what.startswith(
-        "The time zone cannot be read (there are two of them. Choose one); Halo goes"
+        "The time zone cannot be read (there are two of them. Choose one); Halo uses"
     )
 
 
@@ -296,7 +296,7 @@ def test_without_a_desktop_there_is_nothing_to_say_of_a_tray(
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     (finding,) = found_by(check_tray, path)
-    assert (finding.mark, "cannot be told" in finding.what) == (Mark.FINE, True)
+    assert (finding.mark, "can't be checked" in finding.what) == (Mark.FINE, True)
 
 
 # --- Secrets ---------------------------------------------------------------------------------------------
@@ -368,7 +368,7 @@ def test_without_a_keyring_the_private_file_is_named(path: Path, ring: _Keyring)
     keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call] # the library's own
     finding = only(found_by(check_secrets, path))
     assert finding.mark is Mark.LOOK
-    assert finding.what == "There is no keyring here, and TOKEN should be in one."
+    assert finding.what == "No keyring found, but TOKEN should be in one."
     with Scheduler.open() as scheduler:
         scheduler.secrets.set("FILED", "hunter22", in_file=True)
     keyring.set_keyring(ring)

@@ -131,7 +131,7 @@ def act(old, new):
     return "renamed"
 """
 _WAYS = ("completed", "diagnosed", "listed", "opened", "opened_by_path", "backed_up", "restored")
-_UNREAD = ["The engine, secrets, leftovers and jobs were not looked at, as the database cannot be."]
+_UNREAD = ["Engine, secrets, leftovers and jobs weren't checked, because the database can't be read."]
 
 
 @pytest.fixture
