@@ -1,4 +1,4 @@
-"""Write YAML that people can edit and diff (docs/adr/0018 says why not with PyYAML)."""
+"""Write YAML that people can edit and diff (docs/adr/0019 says why not with PyYAML)."""
 
 from __future__ import annotations
 
