@@ -19,7 +19,7 @@ from ui.widgets.labels import frame
 from .draft import Draft, PageNumber
 from .footer import SAVE_KEYS, TEST_KEYS, Footer
 from .form import Form
-from .page_list import PageEntry, PageList
+from .page_list import PageList, editor_pages
 from .reading import Reading
 from .side_panel import PANEL_WIDTH, PlanPreview, SidePanel
 from .trial_panel import TrialEnd, TrialPanel
@@ -69,7 +69,7 @@ class JobEditor(QDialog):
         self._is_saving = False
         self._reading: Reading | None = None
         self._form = Form(backend, appearance, draft, self)
-        self._list = PageList(appearance, self._entries())
+        self._list = PageList(appearance, editor_pages(self.tr))
         self._side = SidePanel(appearance)
         self._plan_preview = PlanPreview(backend, self._side, self)
         self._footer = Footer(appearance)
@@ -88,16 +88,6 @@ class JobEditor(QDialog):
         self._form.select_name(is_on=self._draft.is_new)
         self._footer.show_problem("")
         self._footer.allow(saving=False, testing=False)
-
-    def _entries(self) -> tuple[PageEntry, ...]:
-        return (
-            PageEntry(self.tr("What"), "terminal"),
-            PageEntry(self.tr("When"), "clock"),
-            PageEntry(self.tr("Conditions"), "hourglass"),
-            PageEntry(self.tr("On failure"), "warning"),
-            PageEntry(self.tr("Next jobs"), "chain"),
-            PageEntry(self.tr("Options"), "settings"),
-        )
 
     def _lay_out(self) -> None:
         name = one_line(self._draft.start_spec().name, 80)

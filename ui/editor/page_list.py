@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
@@ -38,6 +38,18 @@ class PageEntry:
 
     title: str
     icon: str
+
+
+def editor_pages(tr: Callable[[str], str]) -> tuple[PageEntry, ...]:
+    """Return the pages of the job editor."""
+    return (
+        PageEntry(tr("What"), "terminal"),
+        PageEntry(tr("When"), "clock"),
+        PageEntry(tr("Conditions"), "hourglass"),
+        PageEntry(tr("On failure"), "warning"),
+        PageEntry(tr("Next jobs"), "chain"),
+        PageEntry(tr("Options"), "settings"),
+    )
 
 
 class PageList(QListWidget):
