@@ -123,7 +123,7 @@ def _look_at_power(senses: Senses) -> Look:
     on_mains = senses.runs_on_mains()
     if on_mains is None:
         return Look(None, "the power source can't be detected on this system", is_observable=False)
-    return Look(on_mains, f"the machine runs on {'mains power' if on_mains else 'its battery'}")
+    return Look(on_mains, f"the machine runs on {'AC power' if on_mains else 'its battery'}")
 
 
 def _look_at_network(condition: Network, senses: Senses) -> Look:

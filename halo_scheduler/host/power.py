@@ -1,4 +1,4 @@
-"""Whether the machine runs on mains power."""
+"""Whether the machine runs on AC power."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UPOWER_PATH = "/org/freedesktop/UPower"
 
 
 def runs_on_mains() -> bool | None:
-    """Tell whether the machine runs on mains power; None when nothing here knows."""
+    """Tell whether the machine runs on AC power; None when nothing here knows."""
     return linux_says() if sys.platform == "linux" else psutil_says()
 
 

@@ -84,9 +84,9 @@ def _edited_into_it(inquiry: Inquiry) -> Answer | None:
 def _by_hand(inquiry: Inquiry) -> str:
     before = chain_of(inquiry.store, inquiry.record).before
     if not before:
-        return "It runs only by hand: it is never due by itself."
+        return "It only runs manually: it has no schedule."
     words = ends_in_words([Predecessor(link.name, link.on) for link in before])
-    return f"It is never due by itself: it runs {words}, or by hand."
+    return f"It has no schedule: it runs {words}, or manually."
 
 
 def runs_beside(inquiry: Inquiry) -> list[str]:

@@ -14,10 +14,10 @@ _SHORT_UNITS = {"second": "s", "minute": "min", "hour": "h"}
 
 
 def describe_condition(condition: Condition) -> str:
-    """Return when a job with this condition starts: "on mains power", "after 10 minutes without input"."""
+    """Return when a job with this condition starts: "on AC power", "after 10 minutes without input"."""
     match condition:
         case MainsPower():
-            return "on mains power"
+            return "on AC power"
         case Network(host=""):
             return "with a network"
         case Network():
@@ -33,7 +33,7 @@ def describe_condition(condition: Condition) -> str:
 
 
 def waiting_words(conditions: Iterable[Condition]) -> str:
-    """Return what stands behind "waiting for": "mains power and network"; nothing for no conditions."""
+    """Return what stands behind "waiting for": "AC power and network"; nothing for no conditions."""
     words = [_awaited(condition) for condition in conditions]
     return listed(words) if words else ""
 
@@ -47,7 +47,7 @@ def host_and_port(condition: Network) -> str:
 def _awaited(condition: Condition) -> str:
     match condition:
         case MainsPower():
-            return "mains power"
+            return "AC power"
         case Network(host=""):
             return "network"
         case Network():

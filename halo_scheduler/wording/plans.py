@@ -177,14 +177,14 @@ def _why_not(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
     if isinstance(job.schedule, Manual) and outlook.predecessors:
         return [*running, *_only_after_others(outlook)]
     if isinstance(job.schedule, Manual):
-        return [*running, "It runs only by hand: it is never due by itself."]
+        return [*running, "It only runs manually: it has no schedule."]
     if running:
         return _running(job, "It is running now; its next run is planned when it ends.")
     return ["The schedule gives no further time."]
 
 
 def _only_after_others(outlook: PlanText) -> list[str]:
-    return [f"It runs {ends_in_words(outlook.predecessors)}, or by hand."] if outlook.predecessors else []
+    return [f"It runs {ends_in_words(outlook.predecessors)}, or manually."] if outlook.predecessors else []
 
 
 def _paused(job: Job, now_ms: int) -> list[str]:

@@ -38,7 +38,7 @@ def policy_words(job: Job) -> str:
 
 
 def condition_words(policy: Policy) -> str:
-    """Return what must hold before a job starts: "only on mains power; skipped after waiting 1 hour"."""
+    """Return what must hold before a job starts: "only on AC power; skipped after waiting 1 hour"."""
     if not policy.conditions:
         return ""
     words = f"only {listed([describe_condition(condition) for condition in policy.conditions])}"

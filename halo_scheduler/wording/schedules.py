@@ -30,7 +30,7 @@ def describe(schedule: Schedule) -> str:
             moment = once_wall_time(schedule)
             return f"once, on {short_date(moment)} at {clock_time(moment)}"
         case Manual():
-            return "only by hand"
+            return "manual only"
         case _:
             assert_never(schedule)
 

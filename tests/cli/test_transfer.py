@@ -78,7 +78,7 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
         "      group    night",
         "      policy   stops after 2 hours · 2 retries after 1 min · gives up after 5 errors · catches up once",
         "  + alarm",
-        "      when     only by hand",
+        "      when     manual only",
         "      does     POST https://example.org/alarm",
         "Quiet hours:",
         "  + Nights: every day, 22:00–06:00",

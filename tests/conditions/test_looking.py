@@ -26,7 +26,7 @@ def _broken(_: str) -> bool:
 @pytest.mark.parametrize(
     ("condition", "senses", "expected"),
     [
-        (MainsPower(), Senses(runs_on_mains=lambda: True), (True, "the machine runs on mains power")),
+        (MainsPower(), Senses(runs_on_mains=lambda: True), (True, "the machine runs on AC power")),
         (MainsPower(), Senses(runs_on_mains=lambda: False), (False, "the machine runs on its battery")),
         (
             MainsPower(),

@@ -72,12 +72,12 @@ def test_a_job_waits_for_mains_power_says_so_and_starts_when_the_plug_is_in(
         house.start()
         policy = Policy(conditions=(MainsPower(),))
         job_id = house.scheduler.add_job("backup", After("1h"), shell("echo saved"), policy=policy)
-        until(lambda: awaited(_job(house, job_id)) == "mains power")
+        until(lambda: awaited(_job(house, job_id)) == "AC power")
         assert _job(house, job_id).waiting_for is WaitingFor.CONDITION
-        assert "waiting for mains power" in _halo("list")
-        assert "mains power" in _halo("why", "backup")
+        assert "waiting for AC power" in _halo("list")
+        assert "AC power" in _halo("why", "backup")
         by_hand = house.end_of(house.scheduler.trigger(job_id))
-        assert "mains power" in by_hand.note
+        assert "AC power" in by_hand.note
         assert [run.trigger for run in _runs(house, job_id)] == [Trigger.MANUAL]
         power.set_on_battery(False)
         until(lambda: len(_runs(house, job_id)) == 2)

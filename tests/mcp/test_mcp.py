@@ -347,9 +347,9 @@ def test_a_job_that_waits_says_for_what(scheduler: Scheduler) -> None:
     scheduler._store.jobs.save_states([waiting])
     (line,) = call(scheduler, "list_jobs")["jobs"]
     job = call(scheduler, "get_job", job="job")
-    assert (line["situation"], line["next"]) == ("waiting for mains power", "waiting for mains power")
-    assert (line["waiting_for"], line["waiting_reason"]) == ("condition", "mains power")
-    assert (job["waiting_for"], job["waiting_reason"]) == ("condition", "mains power")
+    assert (line["situation"], line["next"]) == ("waiting for AC power", "waiting for AC power")
+    assert (line["waiting_for"], line["waiting_reason"]) == ("condition", "AC power")
+    assert (job["waiting_for"], job["waiting_reason"]) == ("condition", "AC power")
 
 
 def test_a_run_is_shown_with_what_it_proposed_and_what_caused_it(scheduler: Scheduler) -> None:

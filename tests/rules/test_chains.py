@@ -205,7 +205,7 @@ def test_a_long_circle_is_told_with_its_ends(scheduler: Scheduler) -> None:
 
 
 class _Probe:
-    """Looks at conditions: only mains power can be known here."""
+    """Looks at conditions: only AC power can be known here."""
 
     def __init__(self, store: Store) -> None:
         self.asked: list[Condition] = []

@@ -190,7 +190,7 @@ def test_conditions_that_cannot_be_observed_here_are_faults(
 
     def check(condition: object) -> ConditionState:
         asked.append(condition)
-        return ConditionState(not isinstance(condition, MainsPower), None, "nobody here knows of mains power")
+        return ConditionState(not isinstance(condition, MainsPower), None, "nobody here knows of AC power")
 
     monkeypatch.setattr(scheduler._session, "check_condition", check)
     idle = Policy(conditions=(Idle(), PathExists(path="/x")))
@@ -201,7 +201,7 @@ def test_conditions_that_cannot_be_observed_here_are_faults(
         )
     )
     assert [str(fault) for fault in plan.faults] == [
-        "jobs[1].policy.conditions[1]: nobody here knows of mains power"
+        "jobs[1].policy.conditions[1]: nobody here knows of AC power"
     ]
     assert list(plan.new_ids) == ["a", "c"]
     assert asked == [Idle(), MainsPower()]

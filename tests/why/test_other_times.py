@@ -171,11 +171,11 @@ def test_a_manual_job_is_never_due(morning: Morning) -> None:
     morning.until("8:05")
     assert morning.said("8:02") == (
         Verdict.NOT_A_POINT,
-        ["It runs only by hand: it is never due by itself."],
+        ["It only runs manually: it has no schedule."],
     )
     morning.scheduler.add_job("first", Manual(), followers=[Follower(job_id=morning.job_id)])
-    assert morning.said("8:02")[1] == ["It is never due by itself: it runs after first succeeds, or by hand."]
-    assert morning.said("9:00") == (Verdict.NOT_A_POINT, ["It runs after first succeeds, or by hand."])
+    assert morning.said("8:02")[1] == ["It has no schedule: it runs after first succeeds, or manually."]
+    assert morning.said("9:00") == (Verdict.NOT_A_POINT, ["It runs after first succeeds, or manually."])
 
 
 def _wait_after_first(morning: Morning) -> None:

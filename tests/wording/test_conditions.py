@@ -13,7 +13,7 @@ _LONG = "/mnt/" + "x" * 200 + "/backup"
 @pytest.mark.parametrize(
     ("condition", "when", "awaited"),
     [
-        (MainsPower(), "on mains power", "mains power"),
+        (MainsPower(), "on AC power", "AC power"),
         (Network(), "with a network", "network"),
         (Network(host="nas.local", port=22), "when nas.local:22 answers", "nas.local:22 to answer"),
         (Network(host="fe80::1", port=22), "when [fe80::1]:22 answers", "[fe80::1]:22 to answer"),
@@ -32,9 +32,9 @@ def test_each_condition_has_its_words(condition: Condition, when: str, awaited: 
 
 
 def test_several_are_joined_as_in_a_sentence() -> None:
-    assert waiting_words([MainsPower(), Network()]) == "mains power and network"
+    assert waiting_words([MainsPower(), Network()]) == "AC power and network"
     assert waiting_words((MainsPower(), Network(), Idle(idle="1m"))) == (
-        "mains power, network and 1 min without input"
+        "AC power, network and 1 min without input"
     )
 
 

@@ -298,9 +298,9 @@ def _sentences(job: Job, **outlook: Any) -> list[str]:
 
 def test_a_job_that_waits_for_its_conditions_names_them_and_its_deadline() -> None:
     waiting = _due(unmet(MainsPower(), Network()), conditions=(MainsPower(), Network()))
-    assert _sentences(waiting) == ["Due since 13:45, waiting for mains power and network."]
+    assert _sentences(waiting) == ["Due since 13:45, waiting for AC power and network."]
     assert _sentences(waiting, waits_until=_NOW + _HOUR) == [
-        "Due since 13:45, waiting for mains power and network.",
+        "Due since 13:45, waiting for AC power and network.",
         "If it still waits at 14:50, this run is skipped.",
     ]
     assert _sentences(_due(unmet())) == ["Due since 13:45, waiting for its conditions."]
@@ -319,11 +319,11 @@ def test_a_job_that_waits_for_the_end_of_a_quiet_time_says_what_comes_then() -> 
 def test_a_planned_run_says_on_what_it_starts() -> None:
     conditions = (MainsPower(), Idle(idle="10m"), PathExists(path="/mnt/backup"))
     assert _explained(replace(_JOB, policy=Policy(conditions=conditions)))[1:] == [
-        "It starts only on mains power, after 10 minutes without input and when /mnt/backup is there."
+        "It starts only on AC power, after 10 minutes without input and when /mnt/backup is there."
     ]
     policy = Policy(conditions=(MainsPower(),), condition_deadline="2h")
     assert _explained(replace(_JOB, policy=policy))[1:] == [
-        "It starts only on mains power, and waits for that 2 h at most."
+        "It starts only on AC power, and waits for that 2 h at most."
     ]
 
 
@@ -348,7 +348,7 @@ def test_what_starts_a_job_beside_its_schedule_is_told() -> None:
     ]
     by_hand = replace(_JOB, schedule=Manual())
     after = (Predecessor("backup", FollowOn.SUCCESS),)
-    assert _sentences(by_hand, predecessors=after) == ["It runs after backup succeeds, or by hand."]
+    assert _sentences(by_hand, predecessors=after) == ["It runs after backup succeeds, or manually."]
     paused = replace(by_hand, status=JobStatus.PAUSED, status_reason=StatusReason.USER)
     assert _sentences(paused, predecessors=after) == [
         "It is paused until you resume it.",
@@ -367,7 +367,7 @@ def test_a_run_of_a_chain_that_waits_is_told() -> None:
     )
     assert _sentences(_due(), chain_waits=chain_waits) == [
         "A run after backup has waited since 12:50: limit reached.",
-        "A run after sync has waited since 13:49: mains power.",
+        "A run after sync has waited since 13:49: AC power.",
         "If it still waits at 14:50, this run is skipped.",
     ]
 
@@ -395,7 +395,7 @@ def _piled_up(count: int, waiting: Waiting, deadline: int | None = None) -> list
 
 
 def test_several_runs_after_one_job_are_told_as_one() -> None:
-    assert _piled_up(12, MAINS) == ["12 runs after backup wait, the first since 13:38: mains power."]
+    assert _piled_up(12, MAINS) == ["12 runs after backup wait, the first since 13:38: AC power."]
     assert _piled_up(2, LIMIT, deadline=_NOW + _HOUR) == [
         "2 runs after backup wait, the first since 13:48: limit reached.",
         "If the first still waits at 14:50, it is skipped.",
@@ -418,8 +418,8 @@ def test_runs_after_two_jobs_or_for_two_reasons_are_told_apart() -> None:
         _chain_wait("backup", _NOW - _MINUTE),
     )
     assert _sentences(_due(), chain_waits=chain_waits) == [
-        "2 runs after backup wait, the first since 12:50: mains power.",
-        "A run after sync has waited since 13:49: mains power.",
+        "2 runs after backup wait, the first since 12:50: AC power.",
+        "A run after sync has waited since 13:49: AC power.",
         "A run after backup has waited since 13:49: limit reached.",
     ]
 
@@ -437,14 +437,14 @@ def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
     ("job", "sentences"),
     [
         (_JOB, ["The schedule gives no further time."]),
-        (replace(_JOB, schedule=Manual()), ["It runs only by hand: it is never due by itself."]),
+        (replace(_JOB, schedule=Manual()), ["It only runs manually: it has no schedule."]),
         (
             replace(_JOB, status=JobStatus.RUNNING),
             ["It is running now; its next run is planned when it ends."],
         ),
         (
             replace(_JOB, schedule=Manual(), status=JobStatus.RUNNING),
-            ["It is running now.", "It runs only by hand: it is never due by itself."],
+            ["It is running now.", "It only runs manually: it has no schedule."],
         ),
         (
             replace(_JOB, status=JobStatus.PAUSED, status_reason=StatusReason.USER, errors=4),
@@ -532,7 +532,7 @@ def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
     assert [one for one in found.sentences if one not in found.asides] == ["It is planned for 13:51."]
     manual = replace(_JOB, schedule=Manual())
     only = explain_plan(manual, (), _NOW, outlook=outlook)
-    assert only.sentences == ("It runs after backup succeeds, or by hand.",)
+    assert only.sentences == ("It runs after backup succeeds, or manually.",)
     assert set(only.sentences) <= set(only.asides)
     waiting = explain_plan(_due(MAINS), (), _NOW)
     assert [one for one in waiting.sentences if one not in waiting.asides] == ["It is planned for 13:45."]

@@ -26,7 +26,7 @@ _NOW = utc_ms("2026-11-16T12:00Z")  # a Monday, 13:00 in Berlin
         (Cron("0 9 * * 1-5"), "at 09:00 on weekdays"),
         (Once("2026-12-24T18:00:00+01:00"), "once, on 24 Dec 2026 at 18:00"),
         (Once("2026-12-24 18:00:30Z"), "once, on 24 Dec 2026 at 18:00:30"),
-        (Manual(), "only by hand"),
+        (Manual(), "manual only"),
     ],
 )
 def test_describes_a_schedule(schedule: Schedule, words: str) -> None:

@@ -179,9 +179,9 @@ def test_what_a_job_is_doing_and_when_it_runs_next(
                 WaitingFor.CONDITION,
                 details=WaitingDetails(conditions=(MainsPower(), Network()), is_unobservable=True),
             ),
-            "waiting for mains power and network (can't be checked right now)",
-            "mains power and network (can't be checked right now)",
-            "waited for mains power and network (can't be checked right now)",
+            "waiting for AC power and network (can't be checked right now)",
+            "AC power and network (can't be checked right now)",
+            "waited for AC power and network (can't be checked right now)",
         ),
         (
             _waiting(WaitingFor.QUIET_TIME, details=WaitingDetails(name="Night", until=_NOW + _HOUR)),

@@ -46,7 +46,7 @@ def tr(text: str) -> str:
 
 
 def waiting_line(jobs: WaitingJobs, now_ms: int, most_named: int = MOST_NAMED) -> str:
-    """Return who waits for what: "2 waiting: backup (network), sync (mains power)"; nothing when nobody does."""
+    """Return who waits for what: "2 waiting: backup (network), sync (AC power)"; nothing when nobody does."""
     if not jobs.count:
         return ""
     if not most_named:

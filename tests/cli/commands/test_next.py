@@ -84,7 +84,7 @@ def test_what_keeps_a_run_from_its_time_is_said() -> None:
         scheduler.settings.change(quiet_times=(always,))
         let_chain_wait(scheduler, asks, after, MAINS)
     lines = _words("-n", "20")
-    assert lines[0].endswith("now after waiting for mains power, after asks")
+    assert lines[0].endswith("now after waiting for AC power, after asks")
     assert any("waits waits in quiet hours Always until " in line for line in lines)
     assert any(line.endswith("skips will be skipped in quiet hours Always") for line in lines)
     assert any(line.endswith("asks on hold until you answer") for line in lines)
@@ -93,7 +93,7 @@ def test_what_keeps_a_run_from_its_time_is_said() -> None:
     assert (data[0]["name"], data[0]["trigger"], data[0]["waiting_reason"]) == (
         "after",
         "chain",
-        "mains power",
+        "AC power",
     )
     assert data[1]["quiet_until"] > data[1]["at"]
 

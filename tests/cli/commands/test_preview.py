@@ -63,7 +63,7 @@ def test_once_is_read_as_typed() -> None:
 
 
 def test_manual_has_no_times() -> None:
-    assert _show("--manual") == "only by hand\n"
+    assert _show("--manual") == "manual only\n"
 
 
 def test_looking_from_now_is_the_default() -> None:

@@ -107,7 +107,7 @@ def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) 
     [
         ((), None, InQuietTime.WAIT, "none"),
         ((), "2h", InQuietTime.SKIP, "none · skipped in quiet hours"),
-        ((MainsPower(), Network()), None, InQuietTime.WAIT, "mains power and network"),
+        ((MainsPower(), Network()), None, InQuietTime.WAIT, "AC power and network"),
         ((Network(host="nas", port=22),), "90m", InQuietTime.WAIT, "nas:22 to answer · waits up to 90 min"),
     ],
 )

@@ -84,5 +84,5 @@ def test_of_many_that_wait_only_the_first_are_told_by_name() -> None:
     rows = [row_of(make_job(name, next_run_at=NOW, **waits(kind))) for name, kind in kinds]
     waiting = sum_up(rows).waiting
     assert (waiting.count, waiting.is_alike) == (3, False)
-    assert waiting_line(waiting, NOW) == f"3 waiting: {'n' * 23}… (network), b (mains power), …"
+    assert waiting_line(waiting, NOW) == f"3 waiting: {'n' * 23}… (network), b (AC power), …"
     assert sum_up([rows[0], rows[2]]).waiting.is_alike

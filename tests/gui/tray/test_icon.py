@@ -119,7 +119,7 @@ def test_what_waits_is_told_with_what_it_waits_for(tray: Tray, scheduler: Schedu
     _let_wait(scheduler, "sync", MAINS)
     state = _read(tray, qtbot)
     assert state.mood is Mood.IDLE
-    told = "2 waiting: backup (network), sync (mains power) · next: later at 08:09"
+    told = "2 waiting: backup (network), sync (AC power) · next: later at 08:09"
     assert _icon(tray).toolTip() == told
 
 

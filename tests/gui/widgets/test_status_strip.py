@@ -48,11 +48,11 @@ def _button(strip: StatusStrip, name: str) -> QPushButton:
             EngineShown("here"),
             Summary(
                 ready=2,
-                waiting="backup waiting for mains power",
+                waiting="backup waiting for AC power",
                 next_name="a",
                 next_when="now",
             ),
-            "Idle · backup waiting for mains power · next: a now",
+            "Idle · backup waiting for AC power · next: a now",
         ),
         (EngineShown("here"), Summary(paused=2), "All jobs are paused"),
         (

@@ -22,10 +22,10 @@ _REPORT = WaitingJob("report", _FULL)
         ([], ""),
         ([_BACKUP], "backup waiting for network"),
         ([_REPORT], "report waiting: limit reached (2 of 2)"),
-        ([_BACKUP, _SYNC], "2 waiting: backup (network), sync (mains power)"),
+        ([_BACKUP, _SYNC], "2 waiting: backup (network), sync (AC power)"),
         ([_BACKUP, _MAIL], "2 jobs waiting for network"),
         ([_REPORT, WaitingJob("other", LIMIT)], "2 jobs waiting: limit reached (2 of 2)"),
-        ([_REPORT, _SYNC, _MAIL], "3 waiting: report (limit reached), sync (mains power), …"),
+        ([_REPORT, _SYNC, _MAIL], "3 waiting: report (limit reached), sync (AC power), …"),
     ],
 )
 def test_who_waits_for_what(jobs: list[WaitingJob], words: str) -> None:

@@ -429,7 +429,7 @@ def test_the_settings_of_the_quiet_times_are_asked_for(bench: Bench, qtbot: QtBo
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_what_keeps_the_next_runs_is_told_beside_them(bench: Bench) -> None:
     desk = _open(bench, MainsPower(), Network())
-    assert _notes(desk)[-1] == "When due, the job waits for mains power and network."
+    assert _notes(desk)[-1] == "When due, the job waits for AC power and network."
     bench.change_settings(quiet_times=(replace(_NIGHTS, days=(Weekday.TUESDAY,)),))
     desk.settle()
     words = "The Wed 15 Jul, 02:30 run falls in the quiet hours “Nights” and waits until 06:00."

@@ -383,7 +383,7 @@ def test_that_a_job_runs_by_hand_is_given_no_reason(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     _show(qtbot, bench, actions, pane, bench.scheduler.add_job("by hand", Manual()))
-    assert _text(pane, "detailSchedule") == "Only by hand"
+    assert _text(pane, "detailSchedule") == "Manual only"
     assert not _is_seen(pane, "detailWhy")
 
 

@@ -206,12 +206,12 @@ def test_a_job_that_waits_says_for_what() -> None:
         **waits(unmet(MainsPower(), PathExists(path="/<i>nas</i>\u202e"))),
     )
     row = row_of(job)
-    reason = "mains power and /<i>nas</i>\\u202e to be there"
+    reason = "AC power and /<i>nas</i>\\u202e to be there"
     assert next_text(row.situation, None, NOW) == f"waiting for {reason}"
     assert live_status(situation_of(job), NOW) == f"Waiting for {reason}"
     tip = cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
     assert "Due since" in tip
-    assert "Waiting for mains power and /&lt;i&gt;nas" in tip
+    assert "Waiting for AC power and /&lt;i&gt;nas" in tip
     assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == f"backup, Waiting for {reason}"
 
 
