@@ -9,11 +9,12 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut, QSho
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Run
+from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.labels import button, frame, label
 
-from .choice import Choice, run_at
+from .choice import Choice, JobName, job_names, run_at
 from .exporting import ExportBar, ExportButton
 from .filters import Filters, Period
 from .overview import Overview
@@ -72,7 +73,7 @@ class HistoryWindow(QWidget):
 
     def show_run(self, run_id: str) -> None:
         """Show a run among the runs of its job."""
-        self._backend.ask(lambda scheduler: scheduler.get_run(run_id), self._show_found, owner=self)
+        self._backend.ask(lambda scheduler: _find(scheduler, run_id), self._show_found, owner=self)
 
     def show_runs(self, run_ids: Iterable[str]) -> None:
         """Show only these runs, until a filter changes."""
@@ -81,12 +82,14 @@ class HistoryWindow(QWidget):
         self._filters.clear(quietly=True, period=Period.ALL)
         self._apply()
 
-    def _show_found(self, run: Run | None) -> None:
-        if run is None:
+    def _show_found(self, found: tuple[Run, JobName] | None) -> None:
+        if found is None:
             self._backend.fault.emit(self.tr("This run is no longer in the history."))
             return
+        run, job = found
         self._list.want(run.id)
-        self._pane.show_run(run)
+        # The list may not reach back to this run, and then does not tell the pane whose it is.
+        self._pane.show_run(run, job)
         self._just = ()
         self._filters.set_job(run.job_id, around=run_at(run))
 
@@ -201,3 +204,10 @@ class HistoryWindow(QWidget):
             self.model.stop_search()
         elif not self._filters.clear_text():
             self.close()
+
+
+def _find(scheduler: Scheduler, run_id: str) -> tuple[Run, JobName] | None:
+    run = scheduler.get_run(run_id)
+    if run is None:
+        return None
+    return run, job_names(scheduler, [run.job_id]).get(run.job_id, JobName(""))

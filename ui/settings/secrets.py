@@ -68,7 +68,9 @@ class SecretsPage(Page):
             self._card.add(
                 Row(
                     self.tr("No secrets yet"),
-                    self.tr("Add one, then use ${secret:NAME} in a job's command, environment or headers."),
+                    self.tr(
+                        "Add one, then use ${secret:NAME} in a job's environment, input, headers or body."
+                    ),
                     None,
                 )
             )
