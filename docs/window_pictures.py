@@ -80,7 +80,7 @@ def _backend(appearance: Appearance, *, is_empty: bool = False) -> Iterator[Back
         with Scheduler.open(path, clock=clock) as scheduler:
             scheduler.settings.change(theme=Theme.DARK if appearance.is_dark else Theme.LIGHT)
             # What holds on the machine that takes the pictures is not what they tell of.
-            patch.object(scheduler, "check_condition", _check_condition).start()
+            patch.object(scheduler.jobs, "check_condition", _check_condition).start()
             yield Backend.inline(scheduler, clock)
 
 
