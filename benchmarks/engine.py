@@ -30,6 +30,7 @@ DISPATCHED = 5_000
 ADDED = 500
 PLACES = 1_000
 WAITING = 1_000
+PAUSED = 6_500
 
 _finished = threading.Semaphore(0)
 
@@ -49,6 +50,12 @@ def main() -> None:
         print(f"add_jobs: {batch:,.0f}/s, {batch / peer_add:.1f}x APScheduler (goal: 30)")
         (rate,) = _apart("measure_dispatch", folder)
         print(f"dispatch: {rate:,.0f}/s, {rate / peer_dispatch:.1f}x APScheduler (goal: 10)")
+        (rate,) = _apart("measure_start", folder)
+        print(
+            f"dispatch from the start, recovery included: {rate:,.0f}/s, {rate / peer_dispatch:.1f}x (goal: 8)"
+        )
+        (seconds,) = _apart("measure_pausing", folder)
+        print(f"pause_all of {PAUSED:,} jobs: {seconds:.2f} s")
         few, many = _apart("measure_tick", folder)
         print(
             f"tick, 1 due of 100,000: {many * 1e3:.2f} ms, {many / few:.2f}x of 100 stored (goal: at most 2)"
@@ -123,6 +130,36 @@ def measure_dispatch(place: Path) -> tuple[float]:
 
         rate = DISPATCHED / _seconds(dispatch)
     return (rate,)
+
+
+def measure_start(place: Path) -> tuple[float]:
+    """Return how many jobs, all overdue, are caught up, run and durably recorded in a second from the start on."""
+    clock = ManualClock(START_MS)
+    with Scheduler.open(place / "start.db", clock=clock, max_concurrent=PLACES) as scheduler:
+        scheduler.add_jobs([{"name": f"a{index}", "schedule": Every("1h")} for index in range(DISPATCHED)])
+        scheduler.tick()
+        scheduler.stop()
+    clock.advance(5 * HOUR_MS)
+    with Scheduler.open(place / "start.db", clock=clock, max_concurrent=PLACES) as scheduler:
+        scheduler.on_job_due(lambda _job, _run: None)
+        engine = scheduler.engine.get_engine()
+
+        def dispatch() -> None:
+            engine.start()
+            while scheduler.status().runs < DISPATCHED or scheduler.status().running:
+                engine.tick()
+
+        rate = DISPATCHED / _seconds(dispatch)
+        scheduler.stop(timeout_ms=60_000)
+    return (rate,)
+
+
+def measure_pausing(place: Path) -> tuple[float]:
+    """Return the seconds it takes to pause all of many jobs."""
+    with Scheduler.open(place / "pause.db") as scheduler:
+        scheduler.add_jobs([{"name": f"a{index}", "schedule": Every("1h")} for index in range(PAUSED)])
+    with Scheduler.open(place / "pause.db") as scheduler:
+        return (_seconds(scheduler.pause_all),)
 
 
 def measure_tick(place: Path) -> list[float]:

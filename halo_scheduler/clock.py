@@ -1,31 +1,31 @@
-"""The only place that reads the time."""
+"""The only module that reads the time."""
 
 from __future__ import annotations
 
 import time
 from typing import Protocol
 
-# Less is not worth a tick: a clock that is kept right over the network is moved by milliseconds.
+# Smaller steps are ignored: NTP adjusts the clock by milliseconds.
 _SMALLEST_MS = 1_000
 
 _NS_PER_MS = 1_000_000
 
 
 class ClockSteps:
-    """Compares how far both clocks have moved since it was last asked."""
+    """Compares how far both clocks have moved since the last call."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._offset_ms = self._read_offset()
 
     def take(self) -> int:
-        """Return by how much the wall clock was set, or the machine slept, since the last call; 0 if it was not."""
+        """Return by how much the wall clock was set, or the computer slept, since the last call; else 0."""
         step_ms = self.peek()
         self._offset_ms = self._read_offset()
         return step_ms
 
     def peek(self) -> int:
-        """Return what `take` would."""
+        """Return what `take` would, without resetting."""
         step_ms = self._read_offset() - self._offset_ms
         return step_ms if abs(step_ms) >= _SMALLEST_MS else 0
 
@@ -41,17 +41,17 @@ class WallClock(Protocol):
 
 
 class Clock(WallClock, Protocol):
-    """The wall clock, which says when a job is due, and a monotonic one, which says how long something has taken."""
+    """The wall clock, for when a job is due, and a monotonic clock, for durations."""
 
     def monotonic_ms(self) -> int:
-        """Return milliseconds since some moment in the past; only differences mean anything.
+        """Return milliseconds since an unspecified moment; only differences are meaningful.
 
-        On Linux and macOS it stands still while the machine sleeps.
+        On Linux and macOS it stops while the computer sleeps.
         """
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The computer's clocks."""
 
     def now_ms(self) -> int:
         return time.time_ns() // _NS_PER_MS
@@ -61,7 +61,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is told to move, for tests and embedders."""
+    """A clock that moves only on request, for tests and embedders."""
 
     def __init__(self, now_ms: int) -> None:
         self._now_ms = now_ms
@@ -83,5 +83,5 @@ class ManualClock:
         self._monotonic_ms += max(by_ms, 0)
 
     def sleep(self, by_ms: int) -> None:
-        """Let the machine sleep: time passes, but only the wall clock counts it."""
+        """Simulate sleep: only the wall clock advances."""
         self._now_ms += by_ms

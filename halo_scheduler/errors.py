@@ -6,17 +6,16 @@ from typing import Self
 
 
 class SchedulerError(Exception):
-    """The root of everything Halo Scheduler raises on purpose; its first argument is the sentence."""
+    """The base class of all errors of Halo Scheduler; its text says what to fix."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class ScheduleError(SchedulerError, ValueError):
-    """A part of a job's spec cannot be used as given.
+    """A value of a job is invalid.
 
-    `path` names the offending field from the outside in ("policy.retry.delay_ms"); empty when the value
-    stands for itself.
+    `path` names the offending field from the outside in ("policy.retry.delay_ms"); empty for a standalone value.
     """
 
     def __init__(self, message: str, *, path: str = "") -> None:
@@ -25,7 +24,7 @@ class ScheduleError(SchedulerError, ValueError):
         self.path = path
 
     def under(self, key: str) -> Self:
-        """Put `key` in front of the path: the field was found inside that one."""
+        """Prepend `key` to the path: the field is inside that one."""
         separator = "." if self.path and not self.path.startswith("[") else ""
         self.path = f"{key}{separator}{self.path}"
         return self
@@ -35,7 +34,7 @@ class ScheduleError(SchedulerError, ValueError):
 
 
 class IntervalParseError(ScheduleError):
-    """An interval text is not of the form "15m"."""
+    """An interval is not of the form "15m"."""
 
     def __init__(self, message: str, interval: str) -> None:
         super().__init__(message)
@@ -57,7 +56,7 @@ class JobNotFoundError(SchedulerError, LookupError):
 
 
 class ScheduleTriggerError(SchedulerError):
-    """A job cannot be started by hand right now; `reason` is one of the skip reasons."""
+    """A job cannot be run manually right now; `reason` is one of the skip reasons."""
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message, reason)
@@ -65,11 +64,15 @@ class ScheduleTriggerError(SchedulerError):
 
 
 class SchedulerShutdownError(SchedulerError, TimeoutError):
-    """Runs were still under way when the time to stop was over."""
+    """Runs had not ended, or were not recorded, when the engine stopped.
 
-    def __init__(self, message: str, running: int) -> None:
-        super().__init__(message, running)
+    `timed_out` is False for runs that ended in time, but could not be recorded.
+    """
+
+    def __init__(self, message: str, running: int, timed_out: bool = True) -> None:  # noqa: FBT001, FBT002 - copied with its arguments
+        super().__init__(message, running, timed_out)
         self.running = running
+        self.timed_out = timed_out
 
 
 class StoreError(SchedulerError):
@@ -81,15 +84,19 @@ class StoreUnavailableError(StoreError, OSError):
 
 
 class StoreReplacedError(StoreUnavailableError):
-    """Another file, or none, is in the place of the open database: nobody will find what is written."""
+    """The open database file was replaced or deleted, so nothing written to it would be found."""
 
 
 class UnsafeFilesError(StoreUnavailableError):
-    """Somebody else owns the files of the database, or could change them."""
+    """Another user owns the files of the database, or could change them."""
 
 
 class StoreFullError(StoreUnavailableError):
-    """The disk of the database has no room left."""
+    """The disk of the database is full."""
+
+
+class StoreLockedError(StoreUnavailableError):
+    """Another program keeps the database locked for too long."""
 
 
 class StoreReadOnlyError(StoreUnavailableError):
@@ -97,7 +104,7 @@ class StoreReadOnlyError(StoreUnavailableError):
 
 
 class StoreDamagedError(StoreError):
-    """The file is no database, or a broken one."""
+    """The file is not a database, or is damaged."""
 
 
 class StoreTooNewError(StoreError):
@@ -105,7 +112,7 @@ class StoreTooNewError(StoreError):
 
 
 class SecretError(SchedulerError):
-    """A secret cannot be kept or had."""
+    """A secret cannot be stored or read."""
 
 
 class EngineHeldError(SchedulerError):
@@ -113,4 +120,4 @@ class EngineHeldError(SchedulerError):
 
 
 class StaleEngineError(SchedulerError):
-    """Another engine has taken over: this one must not write any more."""
+    """Another engine has taken over; this one must not write any more."""

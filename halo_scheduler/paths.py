@@ -1,4 +1,4 @@
-"""Where Halo keeps its files."""
+"""The paths of Halo's files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OWN_FOLDERS = ("spool", "trials", "run")
 
 
 def database_path() -> Path:
-    """Return the place of the default database: below $HALO_HOME, or where the system keeps such data."""
+    """Return the path of the default database: in $HALO_HOME, or in the system's data folder."""
     home = os.environ.get("HALO_HOME")
     if home:
         return Path(home) / _DEFAULT_NAME
@@ -23,13 +23,21 @@ def database_path() -> Path:
     return Path(platformdirs.user_data_dir(_DEFAULT_FOLDER, appauthor=False)) / _DEFAULT_NAME
 
 
+def manual_page() -> Path | None:
+    """Return the first page of the manual; None if it was not built."""
+    from importlib.resources import files  # noqa: PLC0415 - only for the manual
+
+    page = Path(str(files("halo_scheduler.resources"))) / "manual" / "index.html"
+    return page if page.is_file() else None
+
+
 def database_files(database: Path) -> list[Path]:
-    """Return a database and the journals that SQLite may keep beside it."""
+    """Return a database file and its possible SQLite journals."""
     return [database.with_name(f"{database.name}{suffix}") for suffix in ("", *_JOURNALS)]
 
 
 def inner_folders(database: Path) -> Iterator[Path]:
-    """Return the folders that Halo keeps beside a database."""
+    """Return the folders that Halo creates beside a database."""
     for purpose in _OWN_FOLDERS:
         yield database.with_name(f"{database.stem}-{purpose}")
     for name in _SHARED_FOLDERS:
@@ -37,14 +45,14 @@ def inner_folders(database: Path) -> Iterator[Path]:
 
 
 def secrets_file(database: Path) -> Path:
-    """Return where the secrets are that are kept in a file."""
+    """Return the path of the file with secrets."""
     return database.with_name(f"{database.stem}-secrets.json")
 
 
 def is_own_folder(database: Path) -> bool:
-    """Tell whether the folder of a database is Halo's alone: the usual one, or one in which nothing else lies.
+    """Return whether a database's folder belongs to Halo alone: the default one, or one without other files.
 
-    Such a folder is made private. One that was chosen, or is reached by a link, may serve others too.
+    Such a folder is made private. A chosen folder, or one behind a link, may have other uses too.
     """
     folder = database.parent
     if database.name != _DEFAULT_NAME or folder.is_symlink():

@@ -230,7 +230,7 @@ def test_the_import_arrows_hold() -> None:
         ("halo_scheduler/wording/lint.py", "from halo_scheduler.clock import SystemClock"),
         ("halo_scheduler/cli/commands/preview.py", "import ui"),
         ("halo_scheduler/clock.py", "from halo_scheduler import cli"),
-        ("halo_scheduler/grammar/english.py", "from halo_scheduler.wording import cron"),
+        ("halo_scheduler/grammar/english.py", "from halo_scheduler.wording import schedules"),
         ("ui/widgets/labels.py", "from ui.forms import fields"),
         ("ui/history/window.py", "from ui.settings import dialog"),
         ("halo_scheduler/grammar/cron_fields.py", "from halo_scheduler.model import codec"),

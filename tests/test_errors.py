@@ -42,6 +42,8 @@ def test_errors_carry_what_they_are_about() -> None:
     assert CronParseError("no", "* *").expression == "* *"
     assert ScheduleTriggerError("no", "already_running").reason == "already_running"
     assert SchedulerShutdownError("no", 3).running == 3
+    assert SchedulerShutdownError("no", 3).timed_out
+    assert not SchedulerShutdownError("no", 3, timed_out=False).timed_out
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,7 @@ def test_errors_carry_what_they_are_about() -> None:
         CronParseError("no", "* *"),
         ScheduleTriggerError("no", "already_running"),
         SchedulerShutdownError("no", 3),
+        SchedulerShutdownError("no", 3, timed_out=False),
     ],
 )
 def test_an_error_can_be_copied_and_sent(error: Exception) -> None:

@@ -1,1 +1,1 @@
-"""How work is done: commands, HTTP requests and functions, and what they print."""
+"""Runs actions: commands, HTTP requests, prompts, reminders and Python functions, and reads their output."""

@@ -1,15 +1,16 @@
-"""Callback jobs: functions of the embedding program, run on threads that never hold anyone up."""
+"""Callback jobs: Python functions of the embedding program, each run on its own thread."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any
 
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.model import Job, Outcome, Run
+from halo_scheduler.model.messages import Message, MessageKind, message
 
 Handler = Callable[[Job, Run], Any]
 
@@ -18,7 +19,7 @@ _ENDINGS = frozenset(Outcome) - {Outcome.RUNNING}
 
 
 class Handlers:
-    """The registered functions, by the name of the callbacks they serve; None serves all others."""
+    """The registered functions, by callback name; None handles all other names."""
 
     def __init__(self, pool: DaemonPool) -> None:
         self._by_name: dict[str | None, Handler] = {}
@@ -47,7 +48,7 @@ class Handlers:
         self._pool.submit(work)
 
     def settle(self, timeout_s: float) -> None:
-        """Wait until every handler has returned, be it only with a Future, or the time is over."""
+        """Wait until every handler has returned, possibly with a Future, or the time is up."""
         with self._calls_changed:
             self._calls_changed.wait_for(lambda: not self._calls, timeout_s)
 
@@ -55,13 +56,25 @@ class Handlers:
 def _call(handler: Handler, job: Job, run: Run, ended: Callable[[Ended], None]) -> None:
     try:
         result = handler(job, run)
+        if isinstance(result, Awaitable):
+            result = _awaited(result)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises is the run's failure, not ours
-        ended(Ended(run_id=run.id, outcome=Outcome.FAILURE, error=_sentence(error)))
+        ended(Ended(run_id=run.id, outcome=Outcome.FAILURE, message=_raised(error)))
         return
     if isinstance(result, Future):
         result.add_done_callback(lambda future: ended(_of_future(run.id, future)))
     else:
         ended(_of_result(run.id, result))
+
+
+def _awaited(result: Awaitable[Any]) -> Any:
+    """Return the result of an asynchronous handler, run in this thread's own event loop."""
+    import asyncio  # noqa: PLC0415 - for asynchronous handlers only
+
+    async def wait() -> Any:
+        return await result
+
+    return asyncio.run(wait())
 
 
 def _of_future(run_id: str, future: Future[Any]) -> Ended:
@@ -71,7 +84,7 @@ def _of_future(run_id: str, future: Future[Any]) -> Ended:
     return (
         _of_result(run_id, future.result())
         if error is None
-        else Ended(run_id=run_id, outcome=Outcome.FAILURE, error=_sentence(error))
+        else Ended(run_id=run_id, outcome=Outcome.FAILURE, message=_raised(error))
     )
 
 
@@ -81,19 +94,14 @@ def _of_result(run_id: str, result: object) -> Ended:
     if isinstance(result, str) and result in _ENDINGS:
         return Ended(run_id=run_id, outcome=Outcome(result))
     kind = type(result).__name__
-    error = f"the handler returned a {kind}; expected None, an Outcome or a Future"
-    return Ended(run_id=run_id, outcome=Outcome.FAILURE, error=error)
+    why = message(MessageKind.HANDLER_RETURNED, type=kind)
+    return Ended(run_id=run_id, outcome=Outcome.FAILURE, message=why)
 
 
-def _sentence(error: BaseException) -> str:
+def _raised(error: BaseException) -> Message:
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - an exception that cannot even be shown
         text = ""
-    name = type(error).__name__
-    return (
-        (f"{name}: {text}" if text else name)[:_LONGEST_ERROR]
-        .encode(errors="replace")
-        .decode()
-        .replace("\0", "")
-    )
+    shown = text[:_LONGEST_ERROR].encode(errors="replace").decode().replace("\0", "")
+    return message(MessageKind.HANDLER_RAISED, error=type(error).__name__, text=shown)

@@ -1,10 +1,11 @@
-"""What a job says about itself in whole lines of its output: what it cost, what it asks, when it wants to run next.
+"""Directives: lines of output that begin with `::`, parsed once while the output grows.
 
-A line counts from its first character to its last, and only if it has at most 16 KiB.
+A directive is a complete line of at most 16 KiB.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,14 +17,15 @@ from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.interval import HOUR_MS, MAX_INTERVAL_MS
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.grammar.text import printed_line
+from halo_scheduler.host.disk_space import data_from, hole_from, read_at
 from halo_scheduler.model import Proposal
+from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.model.plans import LONGEST_REASON, require_ttl
 
 _KEYS = ("every", "next", "ttl", "reason")
 _PAIR = re.compile(r'[ \t]+([A-Za-z0-9_.-]+)=(?:"((?:[^"\\]|\\["\\])*)"|([^ \t"]+))')
 _ESCAPED = re.compile(r'\\(["\\])')
 _EXPECTED = 'write it like ::halo every=5m ttl=1h reason="queue is long"'
-
 _COST = re.compile(rb"::cost[ \t]+([0-9]{1,7}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})[ \t]*\r?", re.ASCII)
 _QUESTION = re.compile(rb"::needs-input[ \t]+([^\r\n]*\S[^\r\n]*)\r?")
 _PROPOSAL = re.compile(rb"::halo((?![A-Za-z0-9_-])[^\r\n]*)\r?")
@@ -31,15 +33,16 @@ _OURS = re.compile(rb"::(?:cost|needs-input|halo)(?![A-Za-z0-9_-])")
 _BEGINNING = re.compile(rb"\n::(?:cost|needs-input|halo)(?![A-Za-z0-9_-])")
 _LONGEST_BEGINNING = len(b"\n::needs-input")
 _MOST_LINES = 10_000
-_TOO_MANY = f"it said more than {_MOST_LINES:,} lines about itself; the rest was not read"
+_TOO_MANY = message(MessageKind.TOO_MANY_LINES, most=_MOST_LINES)
 _LONGEST_QUESTION = 2_000
 _LONGEST_SHOWN = 80
 _LONGEST_LINE = 16_384
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleDirective:
-    """The keys that were given; what was not has its default only in the end, as more may follow."""
+    """The keys of `::halo` lines so far; defaults are applied at the end, because more lines may follow."""
 
     every_ms: int | None = None
     next_ms: int | None = None
@@ -54,13 +57,13 @@ class ScheduleDirective:
             require_text("reason", self.reason, longest=LONGEST_REASON)
 
     def and_then(self, later: ScheduleDirective) -> ScheduleDirective:
-        """Return what holds after more was said: the later counts, key by key."""
+        """Return this updated with later keys."""
         given = {item.name: getattr(later, item.name) for item in fields(later)}
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     @property
     def proposal(self) -> Proposal | None:
-        """What it comes to; None if nothing was proposed."""
+        """The resulting hint; None if nothing was proposed."""
         if self.every_ms is None and self.next_ms is None:
             return None
         return Proposal(
@@ -72,15 +75,15 @@ class ScheduleDirective:
 
 
 def read_wish(pairs: Sequence[tuple[str, str]]) -> ScheduleDirective:
-    """Return what some keys and their values say, in whatever order; ScheduleError tells what is wrong."""
+    """Parse keys and values in any order; ScheduleError says what is wrong."""
     given = dict(pairs)
     if len(given) < len(pairs):
-        raise ScheduleError("a key is there twice")
+        raise ScheduleError("a key appears twice")
     for key in given:
         if key not in _KEYS:
             raise ScheduleError(f"there is no key {shown(key)}; known are {', '.join(_KEYS)}")
     if "every" not in given and "next" not in given:
-        raise ScheduleError("it needs an every, a next, or both")
+        raise ScheduleError("it needs every, next or both")
     found = {
         f"{key}_ms": require_interval(key, given[key]) for key in ("every", "next", "ttl") if key in given
     }
@@ -91,7 +94,7 @@ def read_wish(pairs: Sequence[tuple[str, str]]) -> ScheduleDirective:
 
 
 def pairs_in(text: str) -> list[tuple[str, str]]:
-    """Return the keys and values behind `::halo`; ScheduleError when they are not written as they should be."""
+    """Return the keys and values after `::halo`; ScheduleError on invalid syntax."""
     position, pairs = 0, []
     text = text.rstrip(" \t")
     while (match := _PAIR.match(text, position)) is not None:
@@ -108,20 +111,20 @@ NO_SCHEDULE_DIRECTIVE: Final = ScheduleDirective()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directives:
-    """What some lines said, added up; `fault` is a sentence on the first of them that could not be read."""
+    """The directives of some lines, combined; `fault` is the note on the first invalid one."""
 
     cost: float | None = None
     question: str = ""
-    fault: str = ""
+    fault: Message | None = None
     wish: ScheduleDirective = NO_SCHEDULE_DIRECTIVE
 
     @property
     def proposal(self) -> Proposal | None:
-        """What it proposed about its own job."""
+        """The hint of the run for its own job."""
         return self.wish.proposal
 
     def and_then(self, later: Directives) -> Directives:
-        """Return what was said before and after."""
+        """Return the directives of both, in this order."""
         costs = [cost for cost in (self.cost, later.cost) if cost is not None]
         questions = "\n".join(text for text in (self.question, later.question) if text)
         return Directives(
@@ -132,12 +135,12 @@ class Directives:
         )
 
     def without_secrets(self, redactor: Redactor) -> Directives:
-        """Return the same without secrets that can be seen only in a text as it is shown."""
+        """Return the same without secrets that only become visible in the decoded text."""
         reason = self.wish.reason
         return replace(
             self,
             question=redactor.text(self.question)[:_LONGEST_QUESTION],
-            fault=redactor.text(self.fault),
+            fault=self.fault and self.fault.changing_text(redactor.text),
             wish=replace(self.wish, reason=redactor.text(reason)[:LONGEST_REASON]) if reason else self.wish,
         )
 
@@ -146,49 +149,48 @@ NO_DIRECTIVES = Directives()
 
 
 class LineReader:
-    """Takes in an output piece by piece, and every byte once; secrets are taken out of a line before it is read.
+    """Parses output chunk by chunk, each byte once; secrets are redacted from a line before it is parsed.
 
-    Between two pieces it keeps no more than the beginning of a line that may be one of ours. What it has said by
-    then is `said`.
+    Between chunks it keeps only the beginning of a possible directive. `said` has the directives found so far.
     """
 
     def __init__(self, redactor: Redactor, directives: Directives = NO_DIRECTIVES) -> None:
         self._redactor = redactor
         self.directives = directives
         self._lines = 0
-        # As if a line had just ended: the first one begins here too.
+        # As if a line had just ended, so that the first line counts too.
         self._held = b"\n"
         self._searched_to = 0
 
     @property
     def held_bytes(self) -> int:
-        """How many bytes are kept for the next piece."""
+        """How many bytes are kept for the next chunk."""
         return len(self._held)
 
     @property
     def unread_bytes(self) -> int:
-        """How many of the last bytes may be the beginning of a line that is still to be read."""
+        """How many of the last bytes may be the beginning of an unfinished directive."""
         return len(self._held) - self._searched_to
 
     def feed(self, piece: bytes) -> None:
-        """Take in what follows."""
+        """Parse the next chunk."""
         self._search(self._held + piece, is_end=False)
 
     def leave_gap(self) -> None:
-        """Go on behind a gap: somewhere in a line, and perhaps in a secret."""
+        """Continue after a gap, which may end inside a line or a secret."""
         self.skip(self._redactor.reach)
 
     def skip(self, count: int) -> None:
-        """Forget what came before; of what follows, begin to read only after so many bytes."""
+        """Discard the state, and start parsing only after this many of the following bytes."""
         self._held, self._searched_to = b"", count
 
     def end(self) -> Directives:
-        """Return all that was said: nothing follows."""
+        """Return all directives; no more output follows."""
         self._search(self._held, is_end=True)
         return self.directives
 
     def _search(self, data: bytes, *, is_end: bool) -> None:
-        """Read the lines that are whole; a secret in one of them may reach beyond it on both sides."""
+        """Parse the complete lines; a secret in one of them may extend beyond it on both sides."""
         reach = self._redactor.reach
         position = self._searched_to
         pending: int | None = None
@@ -211,13 +213,13 @@ class LineReader:
 
     def _take(self, directives: Directives) -> None:
         self._lines += 1
-        fault = _TOO_MANY if self._lines == _MOST_LINES else ""
+        fault = _TOO_MANY if self._lines == _MOST_LINES else None
         self.directives = self.directives.and_then(directives.without_secrets(self._redactor)).and_then(
             Directives(fault=fault)
         )
 
     def _keep(self, data: bytes, position: int, pending: int | None) -> None:
-        """Keep what the next piece may continue, and as much before it as a secret can reach."""
+        """Keep what the next chunk may continue, with as much before it as a secret can span."""
         next_search = max(position, len(data) - _LONGEST_BEGINNING) if pending is None else pending
         cut = max(0, min(next_search, len(data)) - self._redactor.reach)
         self._held, self._searched_to = data[cut:], next_search - cut
@@ -241,9 +243,96 @@ def _read_proposal(line: bytes, directives: bytes) -> Directives:
     try:
         return Directives(wish=read_wish(pairs_in(directives.decode(errors="replace"))))
     except ScheduleError as error:
-        return _unreadable(line, f" ({error})")
+        return _unreadable(line, str(error))
 
 
 def _unreadable(line: bytes, why: str = "") -> Directives:
     shown = printed_line(line[:_LONGEST_LINE].decode(errors="replace"), _LONGEST_SHOWN)
-    return Directives(fault=f"a line of its output could not be read: {shown}{why}")
+    return Directives(fault=message(MessageKind.UNREADABLE_LINE, line=shown, why=why))
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """How far an output was read, and the directives found up to there."""
+
+    position: int = 0
+    said: Directives = NO_DIRECTIVES
+
+
+class Hearing:
+    """Reads the directives of an output while it is being written."""
+
+    def __init__(self, redactor: Redactor, before: Heard) -> None:
+        self._reader = LineReader(redactor, before.said)
+        self._reach = redactor.reach
+        # A secret may begin before the line it is in.
+        self._position = max(0, before.position - self._reach)
+        self._lowest = 0
+        if before.position:
+            self._reader.skip(before.position - self._position)
+
+    @property
+    def heard(self) -> Heard:
+        """How far the output was read, with the directives so far."""
+        return Heard(max(self._lowest, self._position - self._reader.unread_bytes), self._reader.directives)
+
+    @property
+    def needed_from(self) -> int:
+        """The offset from which a successor needs the output."""
+        return max(0, self.heard.position - self._reach)
+
+    def is_behind(self, size: int) -> bool:
+        """Return whether an output of this size has unread bytes."""
+        return size != self._position
+
+    def has_heard(self, size: int) -> bool:
+        """Return whether the output was read up to this offset."""
+        return self._position >= size
+
+    def hear(self, descriptor: int, most_bytes: int) -> bool:
+        """Read new output up to a limit; return whether there is more.
+
+        Output written meanwhile does not count, so that a program that never pauses is not waited for.
+        """
+        if os.fstat(descriptor).st_size < self._position:
+            self.skip_to(os.fstat(descriptor).st_size)
+        while most_bytes > 0:
+            start = data_from(descriptor, self._position)
+            if start > self._position:
+                self.skip_to(start)
+            piece = read_at(descriptor, min(_CHUNK, most_bytes), start)
+            # Checked after reading: the hole may have been punched in between.
+            piece = piece[: hole_from(descriptor, start) - start]
+            if not piece:
+                self._pass_empty_end(descriptor)
+                return False
+            self._reader.feed(piece)
+            self._position = start + len(piece)
+            most_bytes -= len(piece)
+        return True
+
+    def _pass_empty_end(self, descriptor: int) -> None:
+        """Skip to the end of an output that was only extended with a hole."""
+        size = os.fstat(descriptor).st_size
+        if hole_from(descriptor, self._position) == self._position < size:
+            self.skip_to(size)
+
+    def skip_to(self, position: int) -> None:
+        """Continue at another offset: the output between is gone."""
+        self._position = position
+        self._reader.leave_gap()
+
+    def pass_over(self, position: int, *, is_disk_full: bool) -> None:
+        """Continue closer to the end, and note that much was not read."""
+        if position > self._position:
+            self.skip_to(position)
+            fault = message(MessageKind.OUTPUT_NOT_SEARCHED, is_disk_full=is_disk_full)
+            self._reader.directives = self._reader.directives.and_then(Directives(fault=fault))
+
+    def follow_cut(self, at: int) -> None:
+        """Continue where the output was truncated: what is written there follows what was read last."""
+        self._position = self._lowest = at
+
+    def end(self) -> Directives:
+        """Return all directives; no more output follows."""
+        return self._reader.end()

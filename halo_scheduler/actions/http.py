@@ -1,17 +1,20 @@
-"""An HTTP request under way, seen from the engine's thread; a thread of its own does the waiting."""
+"""An active HTTP request as the engine's thread sees it; its own thread waits for the response."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halo_scheduler.actions.run_services import Ended, RunServices, Secrets, StopReason, kept_output
-from halo_scheduler.actions.spool import Spool
+from halo_scheduler.actions.run_services import Ended, RunServices, Secrets, StopReason
+from halo_scheduler.actions.spool import Output, Spool
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import HttpRequest, Outcome, Run
+from halo_scheduler.model.messages import Message, MessageKind, message
+from halo_scheduler.wording.messages import error_message
 
 if TYPE_CHECKING:
     from halo_scheduler.actions.http_task import HttpTask
@@ -19,24 +22,35 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _LOOK_MS = 1_000
 _LONGEST_LEAVE_S = 1.0
+# A smaller output would not become shorter: the marker for its middle needs space too.
+_ALWAYS_KEPT = 256
 
 
 class HttpWork:
-    """One run; everything here happens on the engine's thread but for `_fetch` and what it calls."""
+    """One run; everything happens on the engine's thread except `_fetch` and its callees."""
 
     def __init__(
-        self, services: RunServices, run: Run, request: HttpRequest, spool: Spool, *, reads_lines: bool
+        self,
+        services: RunServices,
+        run: Run,
+        request: HttpRequest,
+        spool: Spool,
+        *,
+        reads_lines: bool,
+        makes_file: bool = True,
     ) -> None:
         self._services = services
         self._run = run
         self._request = request
         self._spool = spool
         self._reads_lines = reads_lines
-        # Guards the start: either it is cancelled in time, or there is a task to cancel.
+        self._makes_file = makes_file
+        # Guards the start: either it is cancelled before it, or there is a task to cancel.
         self._start_lock = threading.Lock()
         self._is_cancelled = False
         self._task: HttpTask | None = None
         self._is_back = threading.Event()
+        self._in_memory: Output | None = None
         self._why: StopReason | None = None
         self._is_over = False
         self.next_look_at: int | None = None
@@ -47,12 +61,12 @@ class HttpWork:
         self._services.engine.submit(lambda: self._fetch(secrets))
 
     def look(self, now_ms: int) -> None:
-        """Keep what is written within its limit."""
+        """Keep the written output within its limit."""
         self.next_look_at = now_ms + _LOOK_MS
         self._spool.cap(self._services.spool_limit())
 
     def shift(self, by_ms: int) -> None:
-        """Move the instant it waits for: the clock was set back."""
+        """Shift its poll time after the clock was set."""
         if self.next_look_at is not None:
             self.next_look_at += by_ms
 
@@ -62,16 +76,24 @@ class HttpWork:
             return
         self._why = why
         if not self._cancel():
-            self._report(self._failed(why.error))
+            self._report(self._failed(why.message))
 
     def leave(self) -> None:
-        """Break off and say nothing; what came is written for the next engine to find."""
+        """Abort without a report; the response so far is written for the next engine."""
         self._is_over = True
         if self._cancel():
             self._is_back.wait(_LONGEST_LEAVE_S)
+        self._save()
+
+    def _save(self) -> None:
+        """Write a response that is only in memory to its spool file."""
+        if self._in_memory is not None:
+            with suppress(OSError):
+                self._spool.write(self._spool.output_path, self._in_memory.text())
+                self._in_memory = None
 
     def _cancel(self) -> bool:
-        """End the task; tell whether there is one. Secrets may be long in coming: nobody waits for that."""
+        """Cancel the task; return whether there is one: while secrets are read there is none."""
         with self._start_lock:
             self._is_cancelled = True
             task = self._task
@@ -83,23 +105,27 @@ class HttpWork:
 
     def _fetch(self, secrets: Secrets) -> None:
         ended = self._run_task(secrets)
+        self._in_memory = None if ended is None or ended.has_files else ended.output
         self._is_back.set()
         if ended is not None:
             self._services.engine.post(lambda: self._report(ended))
 
     def _run_task(self, secrets: Secrets) -> Ended | None:
-        """Do it all, and return how it ended; None when it was called off before anything was sent."""
+        """Run the request and return its end; None if it was cancelled before anything was sent."""
         try:
             values, environment = secrets(), self._services.login_environment()
         except Exception as error:  # noqa: BLE001 - whatever a keyring raises is this run's failure
-            return self._failed(str(error) if isinstance(error, SchedulerError) else f"no secrets: {error!r}")
+            is_ours = isinstance(error, SchedulerError)
+            return self._failed(
+                error_message(error) if is_ours else message(MessageKind.NO_SECRETS, error=repr(error))
+            )
         try:
             task = self._begin()
             return None if task is None else task.run(values, environment)
         except Exception as error:  # noqa: BLE001 - whatever a server brings about is this run's failure
-            # Its words may hold a secret.
+            # The error's text may contain a secret.
             _LOG.error("A request failed for an unknown reason: %s", type(error).__name__)
-            return self._failed(f"the request failed: {type(error).__name__}")
+            return self._failed(message(MessageKind.REQUEST_FAILED, error=type(error).__name__))
 
     def _begin(self) -> HttpTask | None:
         from halo_scheduler.actions.http_task import HttpTask  # noqa: PLC0415 - few have such jobs
@@ -111,24 +137,31 @@ class HttpWork:
                     self._request,
                     self._spool,
                     reads_lines=self._reads_lines,
+                    makes_file=self._makes_file,
                     pool=self._services.pool,
                 )
             return self._task
 
-    def _failed(self, sentence: str) -> Ended:
-        return Ended(run_id=self._run.id, outcome=Outcome.FAILURE, error=sentence)
+    def _failed(self, why: Message) -> Ended:
+        return Ended(run_id=self._run.id, outcome=Outcome.FAILURE, message=why)
 
     # --- Ending --------------------------------------------------------------------------------------
 
+    def _is_too_long(self, output: Output) -> bool:
+        limit = self._services.output_limit
+        return output.total_bytes > _ALWAYS_KEPT and output.total_bytes > limit(self._run.job_id)
+
     def _report(self, ended: Ended) -> None:
-        """Tell how it ended; why it was stopped says more than how it broke off."""
+        """Report the end; the stop reason takes precedence over the connection error it caused."""
         if self._is_over:
             return
         self._is_over = True
         self.next_look_at = None
         why = self._why
         if why is not None:
-            ended = replace(ended, outcome=why.outcome, error=why.error, http_status=None)
-        if ended.output is None or ended.output.total_bytes > self._services.output_limit():
-            ended = replace(ended, output=kept_output(self._spool, self._services.output_limit, Redactor()))
+            ended = replace(ended, outcome=why.outcome, message=why.message, http_status=None)
+        if ended.output is None or self._is_too_long(ended.output):
+            self._save()
+            output = self._services.kept_output(self._spool, self._run, Redactor())
+            ended = replace(ended, output=output, has_files=True)
         self._services.engine.end(ended)

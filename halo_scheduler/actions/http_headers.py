@@ -1,4 +1,4 @@
-"""The headers of requests and answers: which are sent, and what of them is a secret."""
+"""The headers of requests and responses: which are sent, and which are secret."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from halo_scheduler.grammar.redaction import MARK
 from halo_scheduler.model import BodyKind, HttpRequest
 
 _SHORTEST_SECRET = 4
-_SECRET_WORDS = ("auth", "cookie", "token", "secret", "passw", "key", "session", "signature")
+_SECRET_WORDS = re.compile("auth|cookie|token|secret|passw|key|session|signature")
 _CHALLENGES = frozenset({"www-authenticate", "proxy-authenticate"})
 _USER_INFO = re.compile(rb"(?<=//)[^/?#\s]*@")
 
@@ -30,18 +30,18 @@ def without(headers: Mapping[str, str], name: str) -> dict[str, str]:
 
 
 def _is_secret_name(name: str) -> bool:
-    return name not in _CHALLENGES and any(word in name for word in _SECRET_WORDS)
+    return _SECRET_WORDS.search(name) is not None and name not in _CHALLENGES
 
 
 def shown_value(name: str, value: bytes) -> bytes:
-    """Return the value of an answer's header as it may be stored."""
+    """Return the value of a response header as it may be stored."""
     if _is_secret_name(name):
         return MARK
     return _USER_INFO.sub(MARK + b"@", value) if name == "location" else value
 
 
 def credentials(headers: Mapping[str, str]) -> Iterator[str]:
-    """Return what in some headers must not show up in an answer that repeats them."""
+    """Return the credentials in some headers, to redact them from a response that repeats them."""
     for name, value in headers.items():
         if not _is_secret_name(name.lower()):
             continue

@@ -1,9 +1,10 @@
-"""What is kept of the responses to a request: written as they come, without secrets, and searched for words to us."""
+"""The record of a request's responses: written as they arrive, redacted, and searched for directives."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, LineReader, read_wish
@@ -12,6 +13,7 @@ from halo_scheduler.actions.spool import Output
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.grammar.text import printed_line
+from halo_scheduler.model.messages import MessageKind, message
 
 if TYPE_CHECKING:
     from halo_scheduler.web.client import Response
@@ -19,12 +21,12 @@ if TYPE_CHECKING:
 _KEY = "halo"
 _MOST_BYTES = 1 << 20
 _LONGEST_KEY = 60
-# A whole record up to this size is handed over in memory, so that nobody has to read the file again.
+# A record up to this size is passed on in memory, so that the file is not read again.
 _SMALL = 16 << 10
 
 
 class JsonAnswer:
-    """Keeps the body of an answer, if it is JSON and not too long, until it can be read as a whole."""
+    """Keeps the body of a response, if it is JSON and not too long, until it can be parsed as a whole."""
 
     def __init__(self, content_type: str) -> None:
         kind = content_type.partition(";")[0].strip().lower()
@@ -33,7 +35,7 @@ class JsonAnswer:
         self._is_too_long = False
 
     def feed(self, data: bytes) -> None:
-        """Take in what follows."""
+        """Add the next chunk."""
         if not self._is_json or self._is_too_long:
             return
         self._is_too_long = len(self._body) + len(data) > _MOST_BYTES
@@ -43,27 +45,25 @@ class JsonAnswer:
             self._body += data
 
     def read(self, redactor: Redactor) -> Directives:
-        """Return what it says; a body that says nothing of Halo is none of our business, whatever it is."""
+        """Return the directives; a body without any for Halo is ignored, whatever it is."""
         if self._is_too_long:
-            return Directives(
-                fault=f"its answer has more than {_MOST_BYTES:,} bytes and was not searched for halo"
-            )
+            return Directives(fault=message(MessageKind.ANSWER_TOO_LONG, most=_MOST_BYTES))
         if b'"%s"' % _KEY.encode() not in self._body:
             return NO_DIRECTIVES
         try:
             answer = json.loads(self._body, object_pairs_hook=_object)
         except (ValueError, RecursionError):
-            return Directives(fault="its answer could not be read as JSON")
+            return Directives(fault=message(MessageKind.ANSWER_NOT_JSON))
         if not isinstance(answer, dict) or answer.get(_KEY) is None:
             return NO_DIRECTIVES
         try:
             return Directives(wish=read_wish(_pairs(answer[_KEY], redactor))).without_secrets(redactor)
         except ScheduleError as error:
-            return Directives(fault=f"the halo of its answer could not be read: {error}")
+            return Directives(fault=message(MessageKind.UNREADABLE_ANSWER, error=str(error)))
 
 
 class _Doubled(dict[str, Any]):
-    """An object in which a key is there twice."""
+    """An object with a duplicate key."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -72,28 +72,34 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _pairs(given: object, redactor: Redactor) -> list[tuple[str, str]]:
-    """Return keys and values as a line would have them, without secrets; null is a key that is not there."""
+    """Return keys and values as a directive line has them, redacted; a null value counts as missing."""
     if not isinstance(given, dict):
         raise ScheduleError("it is no object")
     if isinstance(given, _Doubled):
-        raise ScheduleError("a key is there twice")
+        raise ScheduleError("a key appears twice")
     pairs: list[tuple[str, str]] = []
     for raw_key, value in given.items():
         key = printed_line(redactor.text(raw_key), _LONGEST_KEY)
         if value is None:
             continue
         if not isinstance(value, str):
-            # It is not shown: a part of it may be a part of a secret.
+            # Not quoted, because it may contain part of a secret.
             raise ScheduleError("must be text, like 5m", path=key)
         pairs.append((key, redactor.text(value)))
     return pairs
 
 
-class Record:
-    """Writes to a descriptor, which it closes; OSError when that fails."""
+class UnwritableError(Exception):
+    """The record cannot be written; not an OSError, which would be taken for a connection error."""
 
-    def __init__(self, descriptor: int, redactor: Redactor, *, reads_lines: bool) -> None:
-        self._descriptor = descriptor
+
+class Record:
+    """Writes to a file that `create` makes on demand; UnwritableError if that fails."""
+
+    def __init__(self, create: Callable[[], int], redactor: Redactor, *, reads_lines: bool) -> None:
+        self._create = create
+        self._descriptor: int | None = None
+        self._unsaved = b""
         self._redactor = redactor
         self._reads_lines = reads_lines
         self._stream = redactor.stream()
@@ -102,7 +108,7 @@ class Record:
         self._written: bytearray | None = bytearray()
 
     def begin(self, response: Response) -> None:
-        """Write the head of a response; what an earlier one said, on the way here, does not count."""
+        """Write the head of a response; directives of earlier responses, before a redirect, are discarded."""
         self._stream = self._redactor.stream()
         self._lines = LineReader(self._redactor) if self._reads_lines else None
         self._json = JsonAnswer(response.header("content-type")) if self._reads_lines else None
@@ -114,7 +120,7 @@ class Record:
         self._write(self._stream.feed(b"\n".join(line.rstrip() for line in lines) + b"\n\n"))
 
     def take(self, piece: bytes) -> None:
-        """Write a piece of the body."""
+        """Write a chunk of the body."""
         if self._lines is not None:
             self._lines.feed(piece)
         if self._json is not None:
@@ -122,7 +128,7 @@ class Record:
         self._write(self._stream.feed(piece))
 
     def flush(self) -> None:
-        """Write what was held back in case it became a secret."""
+        """Write what was held back as the possible beginning of a secret."""
         self._write(self._stream.end())
 
     def note_redirect(self, target: str) -> None:
@@ -130,21 +136,48 @@ class Record:
         self._write(self._redactor.redacted(f"[redirected to {printed_line(target)}]\n\n".encode()))
 
     def said(self, *, is_whole: bool) -> Directives:
-        """Return what the last response said; JSON can only be read as a whole."""
+        """Return the directives of the last response; JSON is parsed as a whole."""
         said = NO_DIRECTIVES if self._lines is None else self._lines.end()
         return said.and_then(self._json.read(self._redactor)) if is_whole and self._json is not None else said
 
+    @property
+    def has_file(self) -> bool:
+        return self._descriptor is not None
+
+    def make_file(self) -> None:
+        """Create the file now, to fail before a request is sent rather than after."""
+        if self._descriptor is None:
+            try:
+                self._descriptor = self._create()
+            except OSError as error:
+                raise UnwritableError(error.strerror) from error
+
+    def save(self) -> None:
+        """Write to the file what is only in memory so far."""
+        data, self._unsaved = self._unsaved, b""
+        if not data:
+            return
+        self.make_file()
+        assert self._descriptor is not None  # noqa: S101 - it was made
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            raise UnwritableError(error.strerror) from error
+
     def output(self) -> Output | None:
-        """Return all that was written, if it is small; None means that the file must be read."""
+        """Return the whole record if it is small; None if the file must be read."""
         return None if self._written is None else Output.of(bytes(self._written), len(self._written))
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
 
     def _write(self, data: bytes) -> None:
+        self._unsaved += data
         if self._written is not None:
             self._written += data
             if len(self._written) > _SMALL:
                 self._written = None
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+        if self._written is None:
+            self.save()

@@ -1,4 +1,4 @@
-"""A request with all its redirects, from the thread that sends it; loaded with the first HTTP job."""
+"""A request with its redirects, on the thread that sends it; loaded with the first HTTP job."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ from contextlib import closing
 from dataclasses import replace
 
 from halo_scheduler.actions.http_headers import credentials, default_headers, without
-from halo_scheduler.actions.http_record import Record
+from halo_scheduler.actions.http_record import Record, UnwritableError
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.grammar.templates import filled_in, referenced_names
 from halo_scheduler.grammar.text import plain_line, printed_line
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects
+from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.web.addresses import Address, AddressError
 from halo_scheduler.web.client import Request, Response, send
 from halo_scheduler.web.faults import WebError
 from halo_scheduler.web.pool import ConnectionPool
 from halo_scheduler.web.proxies import Proxies
 from halo_scheduler.web.transport import RequestCancelledError, Transport
+from halo_scheduler.wording.messages import MessageError
 
 _MOST_REDIRECTS = 10
 _SEE_OTHER = 303
 _MOVED = frozenset({301, 302, _SEE_OTHER})
 _REDIRECTS = _MOVED | {307, 308}
-# What may be sent to a host the user did not name.
+# Headers that may be sent to a host the user did not name.
 _HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
-# What only we know: with another length, or none, a body would end elsewhere than the server believes.
+# Headers that only we may set: a wrong length would make the server misread where the body ends.
 _FRAMING_HEADERS = frozenset({"content-length", "transfer-encoding"})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-class _FailedError(Exception):
-    """The request cannot succeed any more; its argument is the sentence."""
+class _FailedError(MessageError):
+    """The request has failed for good."""
 
 
 class HttpTask:
-    """Sends one request, and others where redirects lead; `cancel` ends it from any thread."""
+    """Sends one request and follows redirects; `cancel` ends it from any thread."""
 
     def __init__(
         self,
@@ -48,12 +50,14 @@ class HttpTask:
         spool: Spool,
         *,
         reads_lines: bool,
+        makes_file: bool = True,
         pool: ConnectionPool | None = None,
     ) -> None:
         self._run_id = run_id
         self._request = request
         self._spool = spool
         self._reads_lines = reads_lines
+        self._makes_file = makes_file
         self._pool = pool
         self._transport = Transport()
         self._status: int | None = None
@@ -64,47 +68,56 @@ class HttpTask:
         self._transport.cancel()
 
     def run(self, secrets: Mapping[str, str], environment: Mapping[str, str]) -> Ended:
-        """Do it all; when this returns, the connection is closed and all that came is written."""
+        """Run the request; on return the connection is closed and everything received is written."""
         proxies = Proxies(environment)
         with self._transport:
             try:
                 request = self._build_request(secrets)
             except _FailedError as failure:
-                return self._failed(str(failure))
+                return self._failed(failure.message)
             redactor = Redactor([*secrets.values(), *credentials(request.headers), *proxies.secrets])
+            record = Record(self._spool.create, redactor, reads_lines=self._reads_lines)
             try:
-                record = Record(self._spool.create(), redactor, reads_lines=self._reads_lines)
                 with closing(record):
+                    if self._makes_file:
+                        record.make_file()
+                    self._transport.on_wait = record.save
                     ended = self._go(request, proxies, record)
-            except OSError as error:
-                ended = self._failed(f"its output cannot be written: {error.strerror}")
-        return replace(ended, error=redactor.text(ended.error))
+            except UnwritableError as error:
+                ended = self._failed(message(MessageKind.OUTPUT_NOT_WRITTEN, error=str(error)))
+        why = ended.message
+        return ended if why is None else replace(ended, message=why.changing_text(redactor.text))
 
     def _go(self, request: Request, proxies: Proxies, record: Record) -> Ended:
-        outcome, error = Outcome.FAILURE, ""
+        outcome, why = Outcome.FAILURE, None
         try:
             self._follow_all(request, proxies, record)
             outcome = Outcome.SUCCESS
         except (_FailedError, WebError) as failure:
-            error = str(failure)
+            why = failure.message
         except RequestCancelledError:
-            error = "it was stopped"
+            why = message(MessageKind.REQUEST_STOPPED)
+            # The engine may be stopping, and the next one reads what was received.
+            record.make_file()
         record.flush()
+        if record.has_file:
+            record.save()
         said = record.said(is_whole=self._is_whole)
         return Ended(
             run_id=self._run_id,
             outcome=outcome,
-            error=error,
-            note=said.fault,
+            message=why,
+            notes=() if said.fault is None else (said.fault,),
             http_status=self._status,
             cost=said.cost,
             question=said.question,
             proposal=said.proposal,
             output=record.output(),
+            has_files=record.has_file,
         )
 
-    def _failed(self, sentence: str) -> Ended:
-        return Ended(run_id=self._run_id, outcome=Outcome.FAILURE, error=sentence)
+    def _failed(self, why: Message) -> Ended:
+        return Ended(run_id=self._run_id, outcome=Outcome.FAILURE, message=why)
 
     # --- Sending -------------------------------------------------------------------------------------
 
@@ -118,19 +131,17 @@ class HttpTask:
                 continue
             headers = without(headers, name) | {name: filled_in(value, secrets)}
             if _CONTROL.search(headers[name]):
-                # Only a secret can bring them in.
-                raise _FailedError(
-                    f"a secret in the header {name} has more than one line or control characters"
-                )
+                # Only a secret can contain them.
+                raise _FailedError(message(MessageKind.BAD_HEADER_SECRET, name=name))
         try:
             address = Address.read(spec.url)
         except AddressError:
-            raise _FailedError(f"{plain_line(spec.url)} is no web address") from None
+            raise _FailedError(message(MessageKind.NO_WEB_ADDRESS, url=plain_line(spec.url))) from None
         body = filled_in(spec.body, secrets, escape).encode()
         return Request(method=spec.method, address=address, headers=headers, body=body)
 
     def _follow_all(self, request: Request, proxies: Proxies, record: Record) -> None:
-        """Send the request, and go where redirects lead; returns when the response is the wanted one."""
+        """Send the request and follow redirects until the final response."""
         for redirects in range(_MOST_REDIRECTS + 1):
             response = self._send(request, proxies, record)
             target = self._judge(request, response, redirects)
@@ -153,7 +164,7 @@ class HttpTask:
     # --- Judging -------------------------------------------------------------------------------------
 
     def _judge(self, request: Request, response: Response, redirects: int) -> Address | None:
-        """Return where the response leads; None when it is the wanted one."""
+        """Return the redirect target of a response; None if it is the final one."""
         expected = self._request.expected_statuses
         status, place = response.status, request.address.place
         if status in expected if expected else 200 <= status < 300:  # noqa: PLR2004 - any 2xx
@@ -162,39 +173,37 @@ class HttpTask:
         if location:
             return self._allowed_target(request.address, location, redirects)
         phrase = response.phrase.decode(errors="replace")
-        wanted = " or ".join(map(str, expected)) if expected else "2xx"
+        answer = printed_line(f"{status} {phrase}".rstrip())
         raise _FailedError(
-            f"{place} answered {printed_line(f'{status} {phrase}'.rstrip())}; expected {wanted}"
+            message(MessageKind.UNEXPECTED_STATUS, place=place, answer=answer, expected=sorted(expected))
         )
 
     def _allowed_target(self, address: Address, location: str, redirects: int) -> Address:
-        """Return where a redirect leads, if it is to be followed."""
+        """Return the target of a redirect, if it may be followed."""
         try:
             target = address.joined(location)
         except AddressError:
-            raise _FailedError(
-                f"{address.place} redirects to something that is neither http nor https"
-            ) from None
+            raise _FailedError(message(MessageKind.REDIRECT_ELSEWHERE, place=address.place)) from None
         policy = self._request.redirects
-        there = f"{address.place} redirects to {target.place}"
+        places = {"place": address.place, "target": target.place}
         if policy is Redirects.NONE or (policy is Redirects.SAME_HOST and not address.is_same_host(target)):
-            raise _FailedError(f"{there}, which the job does not follow")
+            raise _FailedError(message(MessageKind.REDIRECT_NOT_FOLLOWED, **places))
         if address.scheme == "https" and target.scheme == "http":
-            raise _FailedError(f"{there}, which is not encrypted")
+            raise _FailedError(message(MessageKind.REDIRECT_NOT_ENCRYPTED, **places))
         if redirects >= _MOST_REDIRECTS:
-            raise _FailedError(f"{there}: more than {_MOST_REDIRECTS} redirects in a row")
+            raise _FailedError(message(MessageKind.TOO_MANY_REDIRECTS, **places, most=_MOST_REDIRECTS))
         return target
 
     def _redirected(self, request: Request, target: Address, status: int) -> Request:
-        """Return what is asked where a redirect leads: a stranger gets neither credentials nor a body."""
+        """Return the request for a redirect target; another host gets neither credentials nor a body."""
         method, headers, body = request.method, request.headers, request.body
         if status == _SEE_OTHER or (status in _MOVED and method.upper() == "POST"):
             method = "HEAD" if method.upper() == "HEAD" else "GET"
             headers, body = without(headers, "Content-Type"), b""
         if not request.address.is_same_owner(target):
             if body:
-                there = f"{request.address.place} redirects to {target.place}"
-                raise _FailedError(f"{there}, which must not get the body")
+                places = {"place": request.address.place, "target": target.place}
+                raise _FailedError(message(MessageKind.REDIRECT_WITH_BODY, **places))
             headers = {name: value for name, value in headers.items() if self._may_anybody_get(name)}
         return Request(method=method, address=target, headers=headers, body=body)
 

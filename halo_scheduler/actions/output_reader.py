@@ -1,22 +1,147 @@
-"""Reading what a run prints, while it runs and afterwards, through one door."""
+"""A growing output: when to poll it, whether it fills the disk, and reading it."""
 
 from __future__ import annotations
 
+import os
 from typing import Self
 
-from halo_scheduler.actions.spool import Spool, spool_folder
-from halo_scheduler.actions.spool_reader import SpoolReader
+from halo_scheduler.actions.spool import Spool, gap_words, spool_folder
 from halo_scheduler.errors import SecretError
-from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.grammar.redaction import RedactedStream, Redactor
+from halo_scheduler.host.disk_space import DiskSpace, data_from, disk_space, hole_from, read_at
 from halo_scheduler.model import Outcome, ProcessAction
+from halo_scheduler.model.messages import MessageKind, Messages, message
 from halo_scheduler.store.secrets import SecretStore
 from halo_scheduler.store.store import Store
 
+_FIRST_LOOK_MS = 250
+_QUIET_LOOK_MS = 1_000
+_BUSY_LOOK_MS = 500
+_SHORTEST_MS = 20
+_NOTABLE_BYTES = 256 << 10
+_BUSY_BYTES = 4 << 20
+# How much a program can print within a millisecond.
+_FASTEST_BYTES_PER_MS = 1 << 20
+_MOST_PRESSES = 10
+_CHUNK = 1 << 20
 _NOT_YET = b"[the output follows as soon as the keyring gives the secrets that must be taken out of it]\n"
 
 
+class Growth:
+    """Watches the growth of one run's output."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._size = 0
+        self._looked_at = 0
+        self._elapsed_ms = 1
+        self._presses = 0
+        self._has_filled = False
+        self.grown = 0
+        """By how much it grew between the last two looks."""
+
+    def begin(self, now_ms: int, *, known_bytes: int = 0) -> int:
+        """Start with the current size; return the time of the first poll: early on a disk that fills quickly.
+
+        The output of a fast program is not known yet, so the first poll must come in time for it.
+        """
+        self._size, self._looked_at = known_bytes, now_ms
+        space = self._space()
+        if space is None:
+            return now_ms + _FIRST_LOOK_MS
+        until_full_ms = space.room // _FASTEST_BYTES_PER_MS
+        return now_ms + _between(_SHORTEST_MS, until_full_ms // 2, _FIRST_LOOK_MS)
+
+    def look(self, now_ms: int) -> None:
+        """Measure the growth since the last poll, and whether it has filled the disk."""
+        size = self._spool.size()
+        self.grown, self._size = size - self._size, size
+        self._elapsed_ms, self._looked_at = max(1, now_ms - self._looked_at), now_ms
+        is_pressed = self.grown > _NOTABLE_BYTES and (space := self._space()) is not None and space.is_full
+        self._presses = self._presses + 1 if is_pressed else 0
+        self._has_filled |= is_pressed
+
+    @property
+    def fills_disk(self) -> bool:
+        """Whether it filled the disk again and again, however much was cut out of it in between."""
+        return self._presses >= _MOST_PRESSES
+
+    def notes(self) -> Messages:
+        """Return the note for a failed run that the disk had no space for its output."""
+        space = self._space()
+        is_full = self._has_filled or (space is not None and space.is_full)
+        return (message(MessageKind.DISK_WAS_FULL),) if is_full else ()
+
+    def next_look_at(self) -> int:
+        """Return the next poll time: before the disk can be full at this rate."""
+        return self._looked_at + self._pause_ms()
+
+    def _pause_ms(self) -> int:
+        if self.grown <= _NOTABLE_BYTES:
+            return _QUIET_LOOK_MS
+        longest_ms = _BUSY_LOOK_MS if self.grown > _BUSY_BYTES else _QUIET_LOOK_MS
+        space = self._space()
+        if space is None:
+            return longest_ms
+        until_full_ms = space.room * self._elapsed_ms // self.grown
+        return _between(_SHORTEST_MS, until_full_ms // 2, longest_ms)
+
+    def _space(self) -> DiskSpace | None:
+        return disk_space(self._spool.folder)
+
+
+def _between(low: int, value: int, high: int) -> int:
+    return min(max(low, value), high)
+
+
+class SpoolReader:
+    """Reads one output from its beginning, redacted."""
+
+    def __init__(self, path: str, redactor: Redactor) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY)
+        self._stream: RedactedStream = redactor.stream()
+        self._position = 0
+
+    def read(self) -> bytes:
+        """Return the next chunk since the last call; empty if there is nothing new."""
+        while True:
+            before = self._position
+            piece = self._next_piece()
+            # A whole chunk may be held back while more follows.
+            if piece or self._position == before:
+                return piece
+
+    def _next_piece(self) -> bytes:
+        gap = self._passed_cut()
+        start = data_from(self._descriptor, self._position)
+        if start > self._position:
+            gap += gap_words(start - self._position)
+        if gap:
+            self._stream.leave_gap()
+        chunk = read_at(self._descriptor, _CHUNK, start)
+        # Checked after reading: the hole may have been punched in between.
+        chunk = chunk[: hole_from(self._descriptor, start) - start]
+        self._position = start + len(chunk)
+        return gap + self._stream.feed(chunk)
+
+    def _passed_cut(self) -> bytes:
+        """Continue from the end of a truncated file, on a disk without sparse files."""
+        size = os.fstat(self._descriptor).st_size
+        if size >= self._position:
+            return b""
+        lost, self._position = self._position - size, size
+        return gap_words(lost)
+
+    def end(self) -> bytes:
+        """Return what was held back; no more output follows."""
+        return self._stream.end()
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
 class OutputFollower:
-    """Gives a run's output from its beginning; whoever reads it need not know whether the run is over."""
+    """Reads a run's output from its beginning, from the spool or, after the run, from the store."""
 
     def __init__(self, store: Store, run_id: str, secrets: SecretStore) -> None:
         self._store = store
@@ -33,9 +158,9 @@ class OutputFollower:
             self._reader.close()
 
     def read(self) -> bytes:
-        """Return what is new, a piece at a time; nothing when there is nothing new by now.
+        """Return the next chunk; empty if there is nothing new yet.
 
-        SecretError when the output may hold secrets that cannot be had, and so cannot be taken out of it.
+        SecretError if the output may contain secrets that cannot be read, and so not be redacted.
         """
         if self._is_from_store:
             return b""
@@ -45,16 +170,16 @@ class OutputFollower:
             return stored or (_NOT_YET if self._waits_for_secrets() else b"")
         self._reader = self._reader or self._open()
         if self._reader is None:
-            # It has not begun; or it ended just now, and its output has moved.
+            # The run has not started, or it just ended and its output has moved.
             return self.read() if self.is_run_over() else b""
         return self._reader.read()
 
     def end(self) -> bytes:
-        """Return what was held back, when the run is over and everything was read."""
+        """Return what was held back, once the run is over and everything was read."""
         return b"" if self._reader is None else self._reader.end()
 
     def is_run_over(self) -> bool:
-        """Tell whether the run has ended, or does not exist."""
+        """Return whether the run has ended or does not exist."""
         run = self._store.runs.get(self._run_id)
         return run is None or run.outcome is not Outcome.RUNNING
 
@@ -74,7 +199,7 @@ class OutputFollower:
             return None  # Not yet there, or just gone into the store.
 
     def _redactor(self, spool: Spool) -> Redactor:
-        """Return what takes out the secrets that the run was given."""
+        """Return the redactor for the secrets that the run was given."""
         run = self._store.runs.get(self._run_id)
         ticket = spool.read_ticket()
         record = self._store.jobs.get(run.job_id) if run is not None else None

@@ -1,4 +1,4 @@
-"""A process under way: from the start of a run to the end of its last process."""
+"""An active process: from the start of a run to the end of its last process."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from time import sleep
 
-from halo_scheduler.actions.ending import SIGNAL_BASE, outcome_of, with_said, without_secrets
-from halo_scheduler.actions.growth import Growth
-from halo_scheduler.actions.launch import Launch, spawn
+from halo_scheduler.actions.ending import SIGNAL_BASE, RunTree, outcome_of, with_said, without_secrets
+from halo_scheduler.actions.launch import NO_FORK, Launch, ShortageError, spawn, why_not_started
+from halo_scheduler.actions.output_reader import Growth
 from halo_scheduler.actions.run_input import RunInput
 from halo_scheduler.actions.run_services import (
     FILLS_DISK,
@@ -19,15 +19,14 @@ from halo_scheduler.actions.run_services import (
     RunServices,
     Secrets,
     StopReason,
-    kept_output,
 )
-from halo_scheduler.actions.run_tree import RunTree
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
-from halo_scheduler.actions.start_errors import NO_FORK, ShortageError, why_not_started
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.process import process_start, reap, wait_until_gone
 from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason, WaitingFor
+from halo_scheduler.model.messages import Message, Messages
+from halo_scheduler.model.words import Shortage
 
 _QUIET_LOOK_MS = 1_000
 _MOST_HEARD = 16 << 20
@@ -41,7 +40,7 @@ _SHORTAGE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)  # Longer, it would ke
 
 
 class ProcessWork:
-    """One run of a command or a prompt; everything here happens on the engine's thread but for `_prepare`."""
+    """One run of a command or a prompt; everything happens on the engine's thread except `_prepare`."""
 
     def __init__(
         self, services: RunServices, run: Run, action: ProcessAction, spool: Spool, *, reads_lines: bool
@@ -64,7 +63,7 @@ class ProcessWork:
         self._stop_looks = 0
         self._is_unkillable = False
         self._growth = Growth(spool)
-        # Guards the moment of the start: either it is called off in time, or its process is waited for.
+        # Guards the start: either it is cancelled before it, or its process is waited for.
         self._start_lock = threading.Lock()
         self._is_starting = False
         self._is_called_off = False
@@ -79,11 +78,11 @@ class ProcessWork:
     # --- Beginning -----------------------------------------------------------------------------------
 
     def start(self, assignment: RunInput, secrets: Secrets) -> None:
-        """Start the process; what may block happens on another thread."""
+        """Start the process; blocking steps happen on another thread."""
         self._services.engine.submit(lambda: self._prepare(assignment, secrets))
 
     def adopt(self, session: int, *, is_alive: bool) -> None:
-        """Go on with a process that an earlier engine started, be it only with what is left of it."""
+        """Adopt a process that an earlier engine started, even if only its children are left."""
         self._tree.session = session
         self._redactor = None if self._action.secret_names else Redactor()
         self._listen()
@@ -102,8 +101,8 @@ class ProcessWork:
         except Exception as error:  # noqa: BLE001 - whatever keeps it from starting is this run's failure
             if self._is_left:
                 assignment.give_back()
-            outcome, reason, sentence = why_not_started(error)
-            redacted = Redactor(values.values()).text(sentence)
+            outcome, reason, why = why_not_started(error)
+            redacted = why and why.changing_text(Redactor(values.values()).text)
             self._services.engine.post(lambda: self._report(outcome, redacted, reason=reason))
         else:
             if process is not None:
@@ -114,9 +113,9 @@ class ProcessWork:
     def _start_process(
         self, assignment: RunInput, secrets: Mapping[str, str]
     ) -> subprocess.Popen[bytes] | None:
-        """Start the process, unless it is called off on the way.
+        """Start the process, unless it is cancelled meanwhile.
 
-        What is missing is found out before an item is claimed: it must not use up one after the other.
+        Problems are found before an item is claimed, so that a broken job does not use up item after item.
         """
         launch = assignment.find_program(self._services.login_environment(), secrets)
         if self._is_called_off:
@@ -129,13 +128,13 @@ class ProcessWork:
         launch = assignment.hand_over(launch, item, self._spool)
         process = self._spawn_patiently(launch, has_secrets=bool(secrets))
         if process is None and self._is_left:
-            # Whoever comes after us may have looked for it before we had it.
+            # The next engine may have looked for the item before it was claimed.
             assignment.give_back()
         return process
 
     def _spawn_patiently(self, launch: Launch, *, has_secrets: bool) -> subprocess.Popen[bytes] | None:
-        """Start the process, and try again for a while if the machine has no room for it; None if called off."""
-        # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
+        """Start the process, and retry for a while if the computer lacks resources; None if cancelled."""
+        # The ticket names the secrets to redact, even if the job is edited meanwhile.
         ticket = self._ticket(NOT_YET, "") if has_secrets else None
         for pause_s in _SHORTAGE_PAUSES_S:
             try:
@@ -147,13 +146,13 @@ class ProcessWork:
 
     def _tell_of(self, shortage: ShortageError) -> None:
         """Show what the start waits for."""
-        waiting_for, awaited = shortage.waiting_for, shortage.awaited
-        self._held_up_by = waiting_for
-        self._services.engine.post(lambda: self._note_start_wait(waiting_for, awaited))
+        lacking = shortage.shortage
+        self._held_up_by = lacking.waiting_for
+        self._services.engine.post(lambda: self._note_start_wait(lacking))
 
-    def _note_start_wait(self, waiting_for: WaitingFor | None, awaited: str = "") -> None:
+    def _note_start_wait(self, shortage: Shortage | None) -> None:
         if not self._is_over:
-            self._services.engine.note_start_wait(self._run, waiting_for, awaited)
+            self._services.engine.note_start_wait(self._run, shortage)
 
     def _spawn(self, launch: Launch, ticket: Ticket | None) -> subprocess.Popen[bytes] | None:
         self._wait_until_in_charge()
@@ -167,13 +166,13 @@ class ProcessWork:
                 REAPER.leave_to_owner(process, self._run.id)
         except ShortageError:
             with self._start_lock:
-                # Nobody may wait for a process, or start one, after the engine has left.
+                # After the engine has stopped, no process may be started or waited for.
                 self._is_starting, self._is_called_off = False, self._is_left
             raise
         return process
 
     def _wait_until_in_charge(self) -> None:
-        """Wait until the engine has looked whether it still is the one: all of this may have stood still for long."""
+        """Wait until the engine has checked its lease: this process may have been suspended for long."""
         while not self._is_called_off and not self._services.engine.is_in_charge():
             sleep(_IN_CHARGE_LOOK_S)
 
@@ -190,9 +189,9 @@ class ProcessWork:
             self._begin_stop(self._services.engine.now_ms())
 
     def leave(self) -> None:
-        """Let it live on without us; a thread buries it should it end first.
+        """Leave the process to the next engine; a thread reaps it if it ends before this program does.
 
-        Nothing starts behind our back: the next engine would not know of it, and start it again.
+        Nothing starts after this: the next engine would not know it and would start it again.
         """
         self._is_over = True
         with self._start_lock:
@@ -204,10 +203,10 @@ class ProcessWork:
         if process is not None:
             self._services.engine.submit(lambda: reap(process))
 
-    # --- Looking after it ----------------------------------------------------------------------------
+    # --- Polling ------------------------------------------------------------------------------------
 
     def look(self, now_ms: int) -> tuple[float, str] | None:
-        """Go on with a stop that is under way, or see how the output grows."""
+        """Continue a stop, or poll the output."""
         if self._is_over or self._tree.session is None:
             return None
         if self._end is not None:
@@ -220,7 +219,7 @@ class ProcessWork:
         if self._is_main_gone:
             self._drain(now_ms)
             return None
-        # Said first, so that a full disk is not asked about without a pause.
+        # Set first, so that a full disk does not cause polls without a pause.
         self.next_look_at = now_ms + _QUIET_LOOK_MS
         is_behind = self._spool.hear(_MOST_HEARD)
         self._growth.look(now_ms)
@@ -233,13 +232,13 @@ class ProcessWork:
         return self._spool.new_progress(self._redactor) if self._growth.grown and self._redactor else None
 
     def shift(self, by_ms: int) -> None:
-        """Move all instants it waits for: the clock was set."""
+        """Shift all instants after the clock was set."""
         self._kill_at += by_ms
         if self.next_look_at is not None:
             self.next_look_at += by_ms
 
     def _leave_ticket(self, pid: int) -> None:
-        """Leave word of the process for an engine after us; until then its mark in the environment tells."""
+        """Write the ticket that identifies the process for a later engine; until then its mark does."""
         known = None if self._has_ticket else self._spool.read_ticket()
         if not self._has_ticket and (known is None or known.pid == NOT_YET):
             self._spool.write_ticket(self._ticket(pid, process_start(pid) or ""))
@@ -249,12 +248,12 @@ class ProcessWork:
         return Ticket(pid, started, self._action, self._reads_lines)
 
     def _listen(self) -> None:
-        """Take in what it says about itself, if that is wanted and its secrets are known."""
+        """Read the directives of its output, if enabled and its secrets are known."""
         if self._reads_lines and self._redactor is not None:
             self._spool.listen(self._redactor)
 
     def stop(self, now_ms: int, why: StopReason) -> None:
-        """Ask the whole tree to end, later make it; the run ends when it is gone."""
+        """Ask the process tree to end and kill it after the grace period; the run ends when it is gone."""
         if self._why is not None or self._is_over or self._end is not None:
             return
         self._why = why
@@ -262,10 +261,10 @@ class ProcessWork:
             if not self._is_starting and self._tree.session is None:
                 self._is_called_off = True
         if self._is_called_off:
-            # Nobody has worked on the item yet, should there be one: it was the source that took too long.
+            # The item, if any, is untouched: the work queue took too long.
             is_source = self._is_taking and why.outcome is Outcome.TIMEOUT
             reason = SkipReason.SOURCE_UNAVAILABLE if is_source else None
-            self._report(why.outcome, why.error, reason=reason)
+            self._report(why.outcome, why.message, reason=reason)
         elif self._tree.session is not None:
             self._begin_stop(now_ms)
 
@@ -278,7 +277,7 @@ class ProcessWork:
         if now_ms < self._kill_at and not self._is_main_gone:
             if not self._tree.is_asked:
                 self._tree.ask_latecomers()
-            # Most programs need a moment; that the first one is gone is told without looking.
+            # Most programs need a moment; the end of the main process is reported without a poll.
             pause_ms = _STOP_LOOK_SLOW_MS if self._tree.is_asked else _STOP_LOOK_MS
             self.next_look_at = min(self._kill_at, now_ms + pause_ms)
             return
@@ -288,11 +287,12 @@ class ProcessWork:
         if self._is_main_gone and is_gone:
             self._report_stopped()
         elif now_ms >= self._kill_at + _UNKILLABLE_MS and not self._is_unkillable:
-            self._services.engine.note_on(self._run, self._tree.unkillable_note())
+            if (note := self._tree.unkillable_note()) is not None:
+                self._services.engine.note_on(self._run, note)
             self._is_unkillable = True
 
     def _drain(self, now_ms: int) -> None:
-        """Wait for what goes on without the shim: somebody ended only that."""
+        """Wait for processes that outlived their shim, which was killed by something else."""
         self.next_look_at = now_ms + _DRAIN_LOOK_MS
         if self._tree.members():
             self._spool.hear(_MOST_HEARD)
@@ -317,12 +317,12 @@ class ProcessWork:
             self._report_exit()
 
     def _process_code(self) -> int | None:
-        """Return the exit code of our own child, unless only its shim was ended by a signal."""
+        """Return the exit code of our child, unless only its shim was killed by a signal."""
         code = None if self._process is None else self._process.returncode
         return None if code is None or code < 0 else code
 
     def _known_code(self) -> int | None:
-        """Return the exit code, be it that of our child or the one its shim wrote."""
+        """Return the exit code of our child, or the one its shim wrote."""
         code = self._process_code()
         written = self._spool.read_code() if code is None else None
         return code if written is None else written[0]
@@ -334,50 +334,50 @@ class ProcessWork:
             return
         if code is None and self._process is not None:
             code = SIGNAL_BASE - self._process.returncode
-        outcome, reason, error = outcome_of(self._action, code)
-        note = self._growth.note() if outcome is Outcome.FAILURE else ""
-        self._report(outcome, error, reason=reason, exit_code=code, note=note)
+        outcome, reason, why = outcome_of(self._action, code)
+        notes = self._growth.notes() if outcome is Outcome.FAILURE else ()
+        self._report(outcome, why, reason=reason, exit_code=code, notes=notes)
 
     def _report_stopped(self) -> None:
         why = self._why
         if why is not None:
-            note = self._tree.survivors_note()
-            self._report(why.outcome, why.error, exit_code=self._known_code(), note=note)
+            notes = self._tree.survivors_notes()
+            self._report(why.outcome, why.message, exit_code=self._known_code(), notes=notes)
 
     def _report(
         self,
         outcome: Outcome,
-        error: str,
+        why: Message | None,
         *,
         reason: SkipReason | None = None,
         exit_code: int | None = None,
-        note: str = "",
+        notes: Messages = (),
     ) -> None:
         if self._is_over or self._end is not None:
             return
         self._end = Ended(
             run_id=self._run.id,
             outcome=outcome,
-            error=error,
+            message=why,
             reason=reason,
-            note=note,
+            notes=notes,
             exit_code=exit_code,
             held_up_by=self._held_up_by,
             began_at=self._began_at,
         )
-        # What it left running may go on printing without end.
+        # Its surviving processes may print forever.
         self._end_size = self._spool.size()
         self._conclude()
 
     def _conclude(self) -> None:
-        """Tell of the end as soon as all was heard; much is heard in several steps, so that others have their turn."""
+        """Report the end once all output is parsed; much output is parsed in steps, so that others get their turn."""
         end = self._end
         if end is None or self._has_more_to_say():
             return
         if self._redactor is None:
             end = without_secrets(end, self._action)
         else:
-            output = kept_output(self._spool, self._services.output_limit, self._redactor)
+            output = self._services.kept_output(self._spool, self._run, self._redactor)
             end = replace(end, output=output, progress=self._last_progress(self._redactor))
             end = with_said(end, self._action, self._spool, self._redactor)
         self._is_over = True
@@ -393,7 +393,7 @@ class ProcessWork:
         return False
 
     def _last_progress(self, redactor: Redactor) -> tuple[float, str] | None:
-        """Return the progress told of since the last look, if it can be read."""
+        """Return the progress reported since the last poll, if it can be read."""
         with suppress(OSError):
             return self._spool.new_progress(redactor)
         return None

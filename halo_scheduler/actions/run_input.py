@@ -1,4 +1,4 @@
-"""What the process of a run is given: a prompt, an item, an answer, what the run before it in a chain printed."""
+"""The input of a run's process: a prompt, a work item, an answer, the output of the run before it in a chain."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from halo_scheduler.actions.launch import Launch, command_line, own_variables, prepare
-from halo_scheduler.actions.prompt import beginning_of_text, compose, item_in_markdown
+from halo_scheduler.actions.launch import Launch, LaunchError, command_line, own_variables, prepare
+from halo_scheduler.actions.run_context import beginning_of_text, compose, item_in_markdown
 from halo_scheduler.actions.run_services import NO_CONTEXT, OpenedSource, RunContext
 from halo_scheduler.actions.spool import Spool
-from halo_scheduler.actions.start_errors import LaunchError
 from halo_scheduler.grammar.templates import filled_in
 from halo_scheduler.host.login_environment import Environment, encoded
 from halo_scheduler.model import Command, Job, ProcessAction, Prompt, Run, Trigger
-from halo_scheduler.model.agents import LONGEST_ARGUMENT_BYTES, Agent, Delivery
+from halo_scheduler.model.messages import MessageKind, message, text_message
+from halo_scheduler.model.settings import LONGEST_ARGUMENT_BYTES, Agent, Delivery
 from halo_scheduler.work_sources.item import Item, SourceError
 
 _LONGEST_VALUE_BYTES = 8 << 10
@@ -23,7 +23,7 @@ _LONGEST_VALUE_BYTES = 8 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInput:
-    """All that is known of a run before it starts; everything here may block."""
+    """Prepares the input of a run before it starts; everything here may block."""
 
     job: Job
     run: Run
@@ -32,7 +32,7 @@ class RunInput:
     source: OpenedSource | None = None
 
     def find_program(self, environment: Environment, secrets: Mapping[str, str]) -> Launch:
-        """Return what can be started, yet without what it is given; LaunchError tells what is missing."""
+        """Return the launch without its input yet; LaunchError says what is missing."""
         own = own_variables(self.job, self.run)
         match self.action:
             case Command():
@@ -44,7 +44,7 @@ class RunInput:
                 assert_never(self.action)
 
     def take_item(self) -> Item | None:
-        """Return the item that the run is to work on, which is then ours; that of a test run is only shown."""
+        """Claim and return the work item of the run; a test run only reads it."""
         if self.source is None:
             return None
         if self.run.trigger is Trigger.TEST:
@@ -53,13 +53,13 @@ class RunInput:
         return kept or self.source.claim(self.run.id, only=self.context.work_id)
 
     def give_back(self) -> None:
-        """Let somebody else have the item: the run does not start. What cannot be told now is told later."""
+        """Release the item, because the run does not start; a failed report is retried later."""
         if self.source is not None and self.run.trigger is not Trigger.TEST:
             with suppress(SourceError):
                 self.source.give_back(self.run.id)
 
     def hand_over(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
-        """Return the launch with all that its process is given."""
+        """Return the launch with the complete input of its process."""
         return self._with_cause(self._with_work(launch, item, spool), spool)
 
     def _with_work(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
@@ -81,11 +81,11 @@ class RunInput:
 
     def _agent(self) -> Agent:
         if self.context.agent is None:
-            raise LaunchError(self.context.no_agent or "there is no agent that could be given the prompt")
+            raise LaunchError(text_message(self.context.no_agent) or message(MessageKind.NO_AGENT))
         return self.context.agent
 
     def _told(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
-        """Tell a command what it works on."""
+        """Tell a command which item it works on."""
         told: dict[str, str] = {}
         files: dict[str, bytes] = {}
         if self.context.question or self.context.answer:
@@ -103,7 +103,7 @@ class RunInput:
         return _with(launch, told, files)
 
     def _with_cause(self, launch: Launch, spool: Spool) -> Launch:
-        """Tell which run of another job started this one, and give it what that one printed to read."""
+        """Add the run that started this one, and its output as a file."""
         cause = self.context.chain
         if cause is None:
             return launch
@@ -118,7 +118,7 @@ class RunInput:
 
 
 def _with(launch: Launch, told: Mapping[str, str], files: Mapping[str, bytes]) -> Launch:
-    """Return the launch with more; the values are short, as a system takes only so much of them."""
+    """Return the launch with more variables; their values are short, because the system limits their size."""
     values = {name: _short(value) for name, value in told.items()}
     return replace(
         launch, environment={**launch.environment, **encoded(values)}, files={**launch.files, **files}
@@ -134,10 +134,9 @@ def _delivered(launch: Launch, agent: Agent, text: str, spool: Spool) -> Launch:
         case Delivery.ARGUMENT:
             if len(content) > LONGEST_ARGUMENT_BYTES:
                 raise LaunchError(
-                    f"the prompt has {len(content):,} bytes, but an agent can be given at most "
-                    f"{LONGEST_ARGUMENT_BYTES:,} as an argument; let it read its standard input or {{prompt_file}}"
+                    message(MessageKind.PROMPT_TOO_LONG, bytes=len(content), most=LONGEST_ARGUMENT_BYTES)
                 )
-            # What was filled in must not be taken for an option.
+            # Inserted text must not be taken for an option.
             harmless = f" {text}" if text.startswith("-") else text
             return replace(launch, argv=(program, *agent.command_line(harmless, "")[1:]))
         case Delivery.FILE:

@@ -1,17 +1,20 @@
-"""What the engine and its runs say to each other."""
+"""The interfaces between the engine and its runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from halo_scheduler.actions.spool import Output, Spool
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.login_environment import Environment
-from halo_scheduler.host.watch import Watch
+from halo_scheduler.host.process import Watch
 from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, WaitingFor
-from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.messages import Message, MessageKind, Messages, message
+from halo_scheduler.model.settings import Agent
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.model.work_source import WorkSource
 from halo_scheduler.web.pool import ConnectionPool
 from halo_scheduler.work_sources.item import Item
@@ -19,13 +22,13 @@ from halo_scheduler.work_sources.item import Item
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a run ended; `finished_at` is known better than now only when it ended unseen."""
+    """The end of a run; `finished_at` is set only if it ended unseen."""
 
     run_id: str
     outcome: Outcome
-    error: str = ""
+    message: Message | None = None
     reason: SkipReason | None = None
-    note: str = ""
+    notes: Messages = ()
     exit_code: int | None = None
     http_status: int | None = None
     finished_at: int | None = None
@@ -36,6 +39,8 @@ class Ended:
     proposal: Proposal | None = None
     """What it proposed about its own job."""
     output: Output | None = None
+    has_files: bool = True
+    """Whether it may have left files that are to be deleted."""
     needs_secrets: frozenset[str] = frozenset()
     """Secrets without which the output cannot be stored: it follows when they are at hand."""
     held_up_by: WaitingFor | None = None
@@ -46,40 +51,38 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Late:
-    """What of an end could only be read once the secrets were at hand that must not be in it.
+    """The parts of an end that could be read only once the secrets to redact were available.
 
-    The run is recorded by then, without any of this.
+    The run is already recorded by then, without them.
     """
 
     output: Output
     cost: float | None = None
     question: str = ""
     """What it asks in words; that it asks may be known by its exit code."""
-    note: str = ""
+    note: Message | None = None
     proposal: Proposal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Why a run is stopped before its end: the outcome it then has, and the sentence for it."""
+    """Why a run is stopped early: its outcome and message."""
 
     outcome: Outcome
-    error: str
+    message: Message
 
 
-BY_USER = StopReason(Outcome.CANCELLED, "stopped by the user")
-TIME_LIMIT = StopReason(Outcome.TIMEOUT, "it ran longer than its time limit")
-FILLS_DISK = StopReason(
-    Outcome.FAILURE, "stopped: it filled the disk with its output faster than Halo could shorten that"
-)
-QUIT = StopReason(Outcome.CANCELLED, "stopped because Halo was quit")
+BY_USER = StopReason(Outcome.CANCELLED, message(MessageKind.STOPPED_BY_USER))
+TIME_LIMIT = StopReason(Outcome.TIMEOUT, message(MessageKind.TIME_LIMIT))
+FILLS_DISK = StopReason(Outcome.FAILURE, message(MessageKind.FILLED_DISK))
+QUIT = StopReason(Outcome.CANCELLED, message(MessageKind.STOPPED_AT_QUIT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainCause:
-    """The run of another job whose end started this one, with what is stored of its output.
+    """The run of another job whose end started this one, with its stored output.
 
-    What is no longer known of it is empty.
+    Unknown values are empty.
     """
 
     job_id: str = ""
@@ -91,7 +94,7 @@ class ChainCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What a run is told about its circumstances; gathered by the engine before it starts."""
+    """The context of a run, gathered by the engine before it starts."""
 
     agent: Agent | None = None
     """Who is given the prompt; None for other actions, or when the settings know no such agent."""
@@ -114,23 +117,23 @@ NO_CONTEXT = RunContext()
 
 
 class Work(Protocol):
-    """A run under way, seen from the engine's thread."""
+    """An active run, as the engine's thread sees it."""
 
     @property
     def next_look_at(self) -> int | None:
-        """When it wants to be looked after again."""
+        """When it is due for a poll."""
 
     def look(self, now_ms: int) -> tuple[float, str] | None:
-        """Do what is due by now; return the progress, if there is news of it."""
+        """Do what is due; return the progress, if it is new."""
 
     def stop(self, now_ms: int, why: StopReason) -> None:
-        """End the run as soon as it can be done cleanly; a second call changes nothing."""
+        """End the run as soon as that is cleanly possible; a second call has no effect."""
 
     def shift(self, by_ms: int) -> None:
-        """Move all instants it waits for: the clock was set."""
+        """Shift all instants after the clock was set."""
 
     def leave(self) -> None:
-        """Say nothing any more: the engine goes, and what can live on without it does."""
+        """Report nothing from now on: the engine stops, and what can run without it continues."""
 
 
 class EngineHandle(Protocol):
@@ -140,70 +143,78 @@ class EngineHandle(Protocol):
         """Return the current instant."""
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Do something that may block, on another thread."""
+        """Run a call that may block on another thread."""
 
     def post(self, news: Callable[[], None]) -> None:
-        """Do something on the engine's thread, from whatever thread."""
+        """Run a call on the engine's thread, from any thread."""
 
     def end(self, ended: Ended) -> None:
-        """Take in the end of a run, on the engine's thread."""
+        """Take the end of a run, on the engine's thread."""
 
     def is_in_charge(self) -> bool:
-        """Tell, on whatever thread, whether nobody else can have taken over meanwhile."""
+        """Return, on any thread, whether this engine certainly still holds the lease."""
 
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
-        """Write down which item a run works on, on the engine's thread."""
+        """Store which work item a run has taken, on the engine's thread."""
 
-    def note_start_wait(self, run: Run, waiting_for: WaitingFor | None, reason: str = "") -> None:
+    def note_start_wait(self, run: Run, shortage: Shortage | None) -> None:
         """Show, on the engine's thread, what the start of a run waits for; None once it has started."""
 
-    def note_on(self, run: Run, sentence: str) -> None:
+    def note_on(self, run: Run, note: Message) -> None:
         """Add a note to a run, on the engine's thread."""
+
+    def snooze(self, job_id: str, for_ms: int) -> None:
+        """Ask for another run of a job that starts no earlier than then, on the engine's thread."""
 
 
 class Secrets(Protocol):
-    """Gives the secrets a run needs; asked on a thread that may wait."""
+    """Reads the secrets of a run, on a thread that may block."""
 
     def __call__(self) -> Mapping[str, str]: ...
 
 
 class OpenedSource(Protocol):
-    """A work source at hand, asked on a thread that may wait; SourceError when it cannot be asked."""
+    """An opened work queue, used on a thread that may block; SourceError if it does not answer."""
 
     def claim(self, run_id: str, only: str = "") -> Item:
-        """Take an item for a run: the first to be had, or `only` that one; NoWorkError when there is none."""
+        """Claim an item for a run: the first ready one, or `only` this one; NoWorkError if there is none."""
 
     def take_over(self, run_id: str, from_run: str) -> Item | None:
-        """Go on with the item that an earlier run has kept; None when it has none of this source."""
+        """Take over the item that an earlier run kept; None if it has none of this queue."""
 
     def first(self) -> Item:
-        """Return the first item without taking it; NoWorkError when there is none."""
+        """Return the first ready item without claiming it; NoWorkError if there is none."""
 
     def give_back(self, run_id: str) -> None:
-        """Let somebody else have what a run has claimed."""
+        """Release the item that a run has claimed."""
 
 
 class OpenSource(Protocol):
-    """Makes a work source ready to be asked, on the engine's thread."""
+    """Opens a work queue, on the engine's thread."""
 
     def __call__(self, source: WorkSource) -> OpenedSource: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunServices:
-    """What runs need of their surroundings."""
+    """The services that runs use."""
 
     engine: EngineHandle
     watch: Watch
     login_environment: Callable[[], Environment]
-    output_limit: Callable[[], int]
+    output_limit: Callable[[str], int]
+    """How many bytes of the output are kept of a run of the job with this id."""
     spool_limit: Callable[[], int]
     pool: ConnectionPool | None = None
     """Where requests leave their connections for the next; without it, each closes its own."""
 
+    def kept_output(self, spool: Spool, run: Run, redactor: Redactor) -> Output:
+        """Return a run's output as it is stored; an unreadable output does not keep the run from ending."""
+        return kept_output(spool, partial(self.output_limit, run.job_id), redactor)
+
 
 def kept_output(spool: Spool, most_bytes: Callable[[], int], redactor: Redactor) -> Output:
-    """Return a run's output as it is stored; that it cannot be read must not keep the run from ending."""
+    """Return an output as it is stored, or a note why it cannot be read."""
     try:
         return spool.kept(most_bytes, redactor)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Starting runs by what they are to do, and taking up what an earlier engine left running."""
+"""Starts runs by action kind, and adopts what an earlier engine left running."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Protocol
 
-from halo_scheduler.actions.ending import UNSEEN_END, outcome_of, with_said, without_secrets
+from halo_scheduler.actions.ending import outcome_of, with_said, without_secrets
 from halo_scheduler.actions.http import HttpWork
 from halo_scheduler.actions.process import ProcessWork
 from halo_scheduler.actions.run_input import RunInput
@@ -30,24 +31,25 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.host.process_tree import marked_processes, session_of
-from halo_scheduler.model import Command, HttpRequest, Job, JobSpec, Outcome, ProcessAction, Run
+from halo_scheduler.model import Command, HttpRequest, Job, JobSpec, Outcome, ProcessAction, Reminder, Run
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.work_sources.item import SourceError
 
-# So much of an output is searched while everything waits for it, or on another thread.
+# How much output is searched for directives on the engine's thread, and on another thread.
 _MOST_AT_ONCE = 256 << 20
 _MOST_LATE = 16 << 30
-_CRASHED = "Halo ended while it ran"
+_FILE_EVERY_S = 1.0
 
 
 class ReadSecrets(Protocol):
-    """Finds out where secrets are, and returns what gets them later, on a thread that may wait."""
+    """Locates secrets now, and returns a function that reads them later, on a thread that may block."""
 
     def __call__(self, names: Iterable[str], *, unchanged_since: int | None = None) -> Secrets: ...
 
 
 @dataclass(frozen=True, slots=True)
 class BegunStop:
-    """Why an earlier engine was to stop a run, and since when: what ended later ended because of that."""
+    """The stop request of an earlier engine and its time: a later end is attributed to it."""
 
     why: StopReason
     since: int
@@ -55,7 +57,7 @@ class BegunStop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftover:
-    """What an earlier engine left of a run: a process that lives, or how it ended."""
+    """The leftover of an earlier engine's run: a living process, or its end."""
 
     run: Run
     action: ProcessAction | None
@@ -66,7 +68,7 @@ class Leftover:
 
 
 class Runner:
-    """Starts runs, and looks after the files of all of them."""
+    """Starts runs, and manages the spool files of all of them."""
 
     def __init__(
         self,
@@ -80,17 +82,41 @@ class Runner:
         self._read_secrets = read_secrets
         self._open_source = open_source
         self._preparing: dict[str, threading.Event] = {}
+        self._file_made_at = -_FILE_EVERY_S
 
     def start(self, job: Job, run: Run, context: RunContext = NO_CONTEXT) -> Work | None:
-        """Begin a run; None when nothing here can run such a job."""
+        """Start a run; None if no runner supports its action."""
         action = job.action
         if isinstance(action, ProcessAction):
             return self._start_process(job, run, action, context)
         if isinstance(action, HttpRequest):
-            request = HttpWork(self._services, run, action, self.spool(run.id), reads_lines=job.reads_lines)
-            request.start(self._read_secrets(action.secret_names))
-            return request
+            return self._start_request(job, run, action)
+        if isinstance(action, Reminder):
+            return self._start_reminder(run, action)
         return None
+
+    def _start_reminder(self, run: Run, action: Reminder) -> Work:
+        from halo_scheduler.actions.reminder import ReminderWork  # noqa: PLC0415 - for those who need it
+
+        work = ReminderWork(self._services, run, action)
+        work.start()
+        return work
+
+    def _start_request(self, job: Job, run: Run, action: HttpRequest) -> Work:
+        # Many requests at once do not each try to create a file.
+        makes_file = monotonic() >= self._file_made_at + _FILE_EVERY_S
+        if makes_file:
+            self._file_made_at = monotonic()
+        work = HttpWork(
+            self._services,
+            run,
+            action,
+            self.spool(run.id),
+            reads_lines=job.reads_lines,
+            makes_file=makes_file,
+        )
+        work.start(self._read_secrets(action.secret_names))
+        return work
 
     def _start_process(self, job: Job, run: Run, action: ProcessAction, context: RunContext) -> Work:
         source = None
@@ -107,9 +133,9 @@ class Runner:
         return work
 
     def wait_until_prepared(self, run_id: str) -> None:
-        """Wait, on a thread that may wait, until nothing claims an item for a run any more.
+        """Wait, on a thread that may block, until the call that claims an item for a run has returned.
 
-        A run that is stopped while it claims is recorded at once: what it got is known only now.
+        A run that is stopped while it claims is recorded at once; only then is it known which item it got.
         """
         event = self._preparing.get(run_id)
         if event is not None:
@@ -128,7 +154,7 @@ class Runner:
         stops: Mapping[str, BegunStop],
         now_ms: int,
     ) -> list[Leftover]:
-        """Return what became of runs that another engine started; `specs` are those of their jobs today."""
+        """Return the state of runs that another engine started; `specs` are their jobs' current specs."""
         open_runs = list(runs)
         living = marked_processes(run.id for run in open_runs)
         return [
@@ -149,13 +175,13 @@ class Runner:
         is_main_alive = ticket is not None and is_alive(ticket.pid, ticket.process_start)
         written = spool.read_code()
         is_stopped = stop is not None and (written is None or written[1] >= stop.since)
-        # Without its ticket, the first process that carries the mark is the shim, or what is left. Of a run that is
-        # being stopped nothing may be left, of one that ended by itself that is its own affair.
+        # Without a ticket, the first process with the mark is the shim, or a survivor. A stopped run must leave no
+        # processes; a run that ended by itself may.
         is_under_way = is_main_alive or (marked_pid is not None and (written is None or is_stopped))
         process = action if isinstance(action, ProcessAction) else None
         ended = self._ended_unseen(run, process, spool, now_ms)
         if stop is not None and is_stopped:
-            ended = replace(ended, outcome=stop.why.outcome, error=stop.why.error, reason=None)
+            ended = replace(ended, outcome=stop.why.outcome, message=stop.why.message, reason=None)
         if process is not None and not is_under_way:
             ended = _with_rest(ended, process, spool, reads_lines=reads_lines)
         return Leftover(
@@ -170,35 +196,33 @@ class Runner:
     def _ended_unseen(self, run: Run, action: ProcessAction | None, spool: Spool, now_ms: int) -> Ended:
         written = spool.read_code()
         if action is None or not spool.was_started():
-            error = _CRASHED if action is None else "Halo ended before it was started"
-            output = self._kept(action, spool)
-            return Ended(run_id=run.id, outcome=Outcome.INTERRUPTED, error=error, output=output)
-        if written is None:
-            outcome, reason, error = Outcome.INTERRUPTED, None, UNSEEN_END
-            finished_at = None
-        else:
-            outcome, reason, error = outcome_of(action, written[0])
+            kind = MessageKind.HALO_ENDED if action is None else MessageKind.HALO_ENDED_BEFORE_START
+            output = self._kept(run, action, spool)
+            return Ended(run_id=run.id, outcome=Outcome.INTERRUPTED, message=message(kind), output=output)
+        outcome, reason, why = outcome_of(action, None if written is None else written[0])
+        finished_at = None
+        if written is not None:
             finished_at = min(max(written[1], run.started_at or 0), now_ms)
         return Ended(
             run_id=run.id,
             outcome=outcome,
             reason=reason,
-            error=error,
-            note="it ended while Halo was not running" if written else "",
+            message=why,
+            notes=(message(MessageKind.ENDED_UNSEEN),) if written else (),
             exit_code=written[0] if written else None,
             finished_at=finished_at,
-            output=self._kept(action, spool),
+            output=self._kept(run, action, spool),
             needs_secrets=action.secret_names,
         )
 
-    def _kept(self, action: ProcessAction | None, spool: Spool) -> Output | None:
-        """Return the output, unless it holds secrets that must be had first."""
+    def _kept(self, run: Run, action: ProcessAction | None, spool: Spool) -> Output | None:
+        """Return the output, unless it contains secrets that must be read first."""
         if action is not None and action.secret_names:
             return None
-        return kept_output(spool, self._services.output_limit, Redactor()) if spool.exists() else None
+        return self._services.kept_output(spool, run, Redactor()) if spool.exists() else None
 
     def adopt(self, left: Leftover) -> Work:
-        """Go on with a run whose process lives."""
+        """Adopt a run whose process is alive."""
         action = left.action or Command(argv=("?",))
         spool = self.spool(left.run.id)
         work = ProcessWork(self._services, left.run, action, spool, reads_lines=left.reads_lines)
@@ -206,17 +230,17 @@ class Runner:
         return work
 
     def read_later(self, run: Run, names: Iterable[str], done: Callable[[Late], None]) -> None:
-        """Get the secrets a run was given, then what it printed, redacted; without them it is withheld."""
+        """Read the secrets of a run, then its output, redacted; without the secrets it is withheld."""
         secrets = self._read_secrets(names, unchanged_since=run.started_at)
         spool = self.spool(run.id)
-        limit = self._services.output_limit()
+        limit = self._services.output_limit(run.job_id)
 
         def read() -> None:
             try:
                 redactor = Redactor(secrets().values())
                 late = _late(spool, limit, redactor)
             except Exception as error:  # noqa: BLE001 - a keyring may raise anything, and others wait for this
-                # Only the words of our own errors are known to hold no secret.
+                # Only the texts of our own errors are known to contain no secret.
                 why = error if isinstance(error, SchedulerError) else type(error).__name__
                 text = f"[output withheld, as secrets cannot be taken out of it: {why}]\n"
                 late = Late(output=Output.of(text.encode(), spool.size()))
@@ -225,18 +249,18 @@ class Runner:
         self._services.engine.submit(read)
 
     def left_behind(self) -> set[str]:
-        """Return the runs that have files here."""
+        """Return the runs with files here."""
         return left_behind(self._folder)
 
     def secrets_of(self, run_id: str) -> frozenset[str]:
-        """Return the secrets that a run was given, as far as its ticket tells."""
+        """Return the names of the secrets that a run was given, from its ticket."""
         ticket = self.spool(run_id).read_ticket()
         action = None if ticket is None else ticket.action
         return action.secret_names if isinstance(action, ProcessAction) else frozenset()
 
 
 def _with_rest(ended: Ended, action: ProcessAction, spool: Spool, *, reads_lines: bool) -> Ended:
-    """Return the end of a run that ended unseen, with what it said while nobody listened."""
+    """Return the end of a run that ended unseen, with the directives nobody had read."""
     if ended.needs_secrets:
         return without_secrets(ended, action)
     if reads_lines:
@@ -245,7 +269,7 @@ def _with_rest(ended: Ended, action: ProcessAction, spool: Spool, *, reads_lines
 
 
 def _late(spool: Spool, limit: int, redactor: Redactor) -> Late:
-    """Return what was left of a run's end."""
+    """Return the parts of a run's end that had to wait for secrets."""
     output = kept_output(spool, lambda: limit, redactor)
     ticket = spool.read_ticket()
     if ticket is None or not ticket.reads_lines:
@@ -264,7 +288,7 @@ def _hear_at_once(spool: Spool, redactor: Redactor, most_bytes: int) -> None:
 
 
 def _session(ticket: Ticket | None, marked_pid: int | None, *, is_main_alive: bool) -> int | None:
-    """Return the session of a run; the number of a main process that is gone may by now be somebody else's."""
+    """Return the session of a run; the pid of an ended main process may have been reused."""
     if ticket is None or is_main_alive:
         return marked_pid if ticket is None else ticket.pid
     return ticket.pid if marked_pid is not None and session_of(marked_pid) == ticket.pid else marked_pid

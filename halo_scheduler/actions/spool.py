@@ -1,8 +1,8 @@
-"""The spool: what a run prints, on disk from its first byte, until it moves into the store.
+"""The spool: the output of a run, on disk from its first byte until it moves into the store.
 
-Private files for each run: its output, which the child itself writes; its ticket, by which a later engine
-recognises the process; its exit code, which the shim leaves behind; what it said in lines that are cut out by now;
-and what it was given to read.
+Private files of each run: its output, which the child writes directly; its ticket, by which a later engine
+recognises the process; its exit code, which the shim writes; the directives from parts that were cut out; and its
+input.
 """
 
 from __future__ import annotations
@@ -13,35 +13,34 @@ import sys
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from halo_scheduler.actions.directive_reader import Heard, Hearing
-from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives
-from halo_scheduler.actions.holes import data_from, hole_from, punch_hole, read_at, used_bytes
+from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, Heard, Hearing
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.grammar.text import last_progress, printed_line
-from halo_scheduler.host.disk_space import disk_space
+from halo_scheduler.host.disk_space import data_from, disk_space, hole_from, punch_hole, read_at, used_bytes
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, action_from_dict
 from halo_scheduler.model.codec import decode
+from halo_scheduler.model.messages import read_message, stored_message
 
 _WINDOW = 65_536
 _BLOCK = 4_096
 _LAST_LINES = 16_384
-# Also on a full disk: it is little, and more than what is stored of an output.
+# Kept even on a full disk: it is small, and more than what is stored of an output.
 _ALWAYS_ALLOWED = 1 << 20
 _OUTPUT, _CODE, _TICKET, _SAID = ".out", ".code", ".ticket", ".said"
 _PROMPT, _WORK, _CAUSE = ".prompt", ".work", ".cause"
-# As long as the longest code with its end of line.
+# The length of the longest exit code with its newline.
 _NO_CODE = b"    "
 _SUFFIXES = frozenset({_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK, _CAUSE})
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a run printed, compressed, and how much it was."""
+    """The output of a run, compressed, and its original size."""
 
     content: bytes
     total_bytes: int
@@ -49,6 +48,10 @@ class Output:
     @classmethod
     def of(cls, content: bytes, total_bytes: int) -> Output:
         return cls(zlib.compress(content), total_bytes)
+
+    def text(self) -> bytes:
+        """Return the output, as far as it is kept."""
+        return zlib.decompress(self.content) if self.content else b""
 
 
 _NO_OUTPUT = Output(b"", 0)
@@ -59,7 +62,7 @@ NOT_YET = 0
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """By what a later engine recognises a run's process, once there is one, and what the run was asked to do."""
+    """Identifies a run's process for a later engine, once there is one, and what the run was asked to do."""
 
     pid: int
     process_start: str
@@ -69,7 +72,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Where an output was cut off, on a disk that knows no holes, and how much was lost there."""
+    """Where an output was truncated, on a disk without sparse files, and how much was lost there."""
 
     at: int = sys.maxsize
     lost_bytes: int = 0
@@ -79,7 +82,7 @@ class Spool:
     """The files of one run."""
 
     def __init__(self, folder: Path, run_id: str) -> None:
-        # Plain text: there is a run for each of these, and a Path costs more than the file does.
+        # Plain strings: every run has these, and a Path costs more than the file.
         self.folder = str(folder)
         self._stem = stem = f"{folder}{os.sep}{run_id}"
         self.output_path = stem + _OUTPUT
@@ -97,11 +100,11 @@ class Spool:
     # --- Writing -------------------------------------------------------------------------------------
 
     def create(self) -> int:
-        """Make the output's file and return a descriptor that only ever adds to it."""
+        """Create the output file, and return a descriptor that only appends."""
         return self._open_new(self.output_path, os.O_APPEND)
 
     def _open_new(self, path: str, flags: int) -> int:
-        """Open a private file for writing, making it, and the folder if need be."""
+        """Open a new private file for writing, creating the folder if needed."""
         flags |= os.O_WRONLY | os.O_CREAT
         try:
             return os.open(path, flags, 0o600)
@@ -110,16 +113,16 @@ class Spool:
             return os.open(path, flags, 0o600)
 
     def write(self, path: str, content: bytes) -> None:
-        """Write one of the run's files; a crash of the machine ends the run too, so that nothing needs to be synced."""
+        """Write one of the run's files; a crash of the computer ends the run too, so nothing needs to be synced."""
         with os.fdopen(self._open_new(path, os.O_TRUNC), "wb") as file:
             file.write(content)
 
     def reserve_code(self) -> None:
-        """Make the file for the exit code, with room for it: whatever fills the disk meanwhile, it can be written."""
+        """Create the exit code's file with its space allocated, so that it can be written even on a full disk."""
         self.write(self.code_path, _NO_CODE)
 
     def write_ticket(self, ticket: Ticket) -> None:
-        """Leave word of the process."""
+        """Write the ticket of the process."""
         data = {
             "pid": ticket.pid,
             "process_start": ticket.process_start,
@@ -135,14 +138,14 @@ class Spool:
                 os.unlink(self._stem + suffix)
 
     def empty(self) -> None:
-        """Give back what the output takes of the disk: it is kept elsewhere by now."""
+        """Free the disk space of the output, which is stored elsewhere by now."""
         with suppress(OSError):
             os.truncate(self.output_path, 0)
 
     def cap(self, most_bytes: int) -> bool:
-        """Take the middle out of an output that uses more of the disk than so much, or than may be used of it.
+        """Cut the middle out of an output that uses more than its limit, or more of the disk than allowed.
 
-        Tells whether it did.
+        Returns whether it did.
         """
         try:
             status = os.stat(self.output_path)
@@ -156,7 +159,7 @@ class Spool:
         tail_from = (status.st_size - allowed // 4) // _BLOCK * _BLOCK
         if self._hearing is not None:
             if allowed < most_bytes:
-                self._hearing.pass_over(tail_from, "the disk was so full")
+                self._hearing.pass_over(tail_from, is_disk_full=True)
             tail_from = min(tail_from, self._hearing.needed_from // _BLOCK * _BLOCK)
         if tail_from <= head:
             return False
@@ -166,14 +169,14 @@ class Spool:
         return self._cut_off(head, status.st_size)
 
     def _allowed(self, used: int, most_bytes: int) -> int:
-        """Return how much of the disk an output may use, so that some stays free; a little always."""
+        """Return how much disk space an output may use so that some stays free; always a little."""
         if used <= _ALWAYS_ALLOWED:
             return most_bytes
         space = disk_space(self.folder)
         return most_bytes if space is None else min(most_bytes, max(_ALWAYS_ALLOWED, used + space.room))
 
     def _cut_off(self, at: int, size: int) -> bool:
-        """Take off all behind a place; the child adds at the end, wherever that is now."""
+        """Truncate the file; the child continues at the new end."""
         if self._hearing is not None and self._hearing.is_behind(size):
             return False
         at = min(at, self._cut.at)
@@ -186,14 +189,14 @@ class Spool:
             self._keep_heard()
         return True
 
-    # --- Hearing -------------------------------------------------------------------------------------
+    # --- Directives -------------------------------------------------------------------------------------
 
     def listen(self, redactor: Redactor) -> None:
-        """Take in from now on what the run says in lines like `::cost 0.12`, going on where somebody else ended."""
+        """Read directives such as `::cost 0.12` from now on, continuing where an earlier reader stopped."""
         self._hearing = Hearing(redactor, self._read_heard())
 
     def hear(self, most_bytes: int) -> bool:
-        """Take in some of what is new; tell whether there may be more, which will not be cut out before."""
+        """Read some new output; return whether there may be more, which is not cut out before it is read."""
         hearing = self._hearing
         if hearing is None or not hearing.is_behind(self.size()):
             return False
@@ -204,39 +207,39 @@ class Spool:
             os.close(descriptor)
 
     def has_heard(self, size: int) -> bool:
-        """Tell whether so much of the output was taken in, if anybody listens."""
+        """Return whether the output was read up to here, or directives are not read at all."""
         return self._hearing is None or self._hearing.has_heard(size)
 
     def hear_at_once(self, most_bytes: int) -> None:
-        """Take in what is new, and of too much only the beginning and the end."""
+        """Read the new output now; of too much only the beginning and the end."""
         if self._hearing is not None and self.hear(most_bytes // 2):
-            self._hearing.pass_over(
-                self.size() - most_bytes // 2, "it printed so much while Halo was not running"
-            )
+            self._hearing.pass_over(self.size() - most_bytes // 2, is_disk_full=False)
             self.hear(most_bytes // 2)
 
     def said(self) -> Directives:
-        """Return all that the run said, when nothing follows; nothing if nobody listened."""
+        """Return all directives of the ended run; none if they were not read."""
         return NO_DIRECTIVES if self._hearing is None else self._hearing.end()
 
     def _keep_heard(self) -> None:
-        """Write down what was said in what is about to be cut out: an engine after us cannot read it."""
+        """Write down the directives of the part about to be cut out, because a later engine cannot read it."""
         if self._hearing is None:
             return
         heard = self._hearing.heard
-        data = {"position": heard.position, "said": asdict(heard.said)}
+        said = asdict(replace(heard.said, fault=None)) | {"fault": stored_message(heard.said.fault)}
+        data = {"position": heard.position, "said": said}
         with suppress(OSError):  # On a full disk all the more must be cut out.
             self.write(self._said_path, json.dumps(data).encode())
 
     def _read_heard(self) -> Heard:
         try:
             data = json.loads(_read(self._said_path))
-            return Heard(int(data["position"]), decode(Directives, data["said"]))
+            fault = read_message(data["said"].pop("fault", ""))
+            return Heard(int(data["position"]), replace(decode(Directives, data["said"]), fault=fault))
         except (OSError, ValueError, KeyError, TypeError):
             return Heard()
 
     def last_line(self, redactor: Redactor) -> str:
-        """Return the last line with something in it, but for those that only tell us something."""
+        """Return the last non-empty line that is not a directive."""
         start = max(0, self.size() - _LAST_LINES - redactor.reach)
         if not self.exists():
             return ""
@@ -247,7 +250,7 @@ class Spool:
     # --- Reading -------------------------------------------------------------------------------------
 
     def read_ticket(self) -> Ticket | None:
-        """Return the ticket, if a process was started and its ticket is whole."""
+        """Return the ticket, if a process was started and the ticket is complete."""
         try:
             data = json.loads(_read(self._ticket_path))
             action = action_from_dict(data["action"])
@@ -267,14 +270,14 @@ class Spool:
             return None
 
     def was_started(self) -> bool:
-        """Tell whether the shim came so far as to start the program, or, without one, whether anything did."""
+        """Return whether the shim started the program; without a shim, whether anything was started."""
         with suppress(OSError):
             return _read(self.code_path) != _NO_CODE
         ticket = self.read_ticket()
         return self.exists() or (ticket is not None and ticket.pid != NOT_YET)
 
     def exists(self) -> bool:
-        """Tell whether anything was printed, or could have been."""
+        """Return whether there is an output file."""
         return os.path.exists(self.output_path)
 
     def size(self) -> int:
@@ -284,7 +287,7 @@ class Spool:
             return 0
 
     def new_progress(self, redactor: Redactor) -> tuple[float, str] | None:
-        """Return the progress told of in the lines that were added since the last call, if any."""
+        """Return the progress from the lines added since the last call, if any."""
         size = self.size()
         start = max(self._read_to, size - _WINDOW)
         if size <= self._read_to:
@@ -297,7 +300,7 @@ class Spool:
         return None if found is None else (found[0], redactor.text(found[1]))
 
     def kept(self, most_bytes: Callable[[], int], redactor: Redactor) -> Output:
-        """Return the output as it is stored: redacted, and with its middle left out when it is too long."""
+        """Return the output as it is stored: redacted, and without its middle if it is too long."""
         if not self.size() and not self._cut.lost_bytes:
             return _NO_OUTPUT
         descriptor = os.open(self.output_path, os.O_RDONLY)
@@ -316,13 +319,13 @@ def _read(path: str, start: int = 0, most: int | None = None) -> bytes:
 
 
 def spool_folder(database: Path) -> Path:
-    """Return where the runs of a database have their files."""
-    # Not relative: the processes of runs, which get such paths, have other working directories.
+    """Return the folder for the spool files of a database's runs."""
+    # Absolute: the processes of runs get such paths and have other working directories.
     return database.absolute().with_name(f"{database.stem}-spool")
 
 
 def left_behind(folder: Path) -> set[str]:
-    """Return the runs that have files here."""
+    """Return the runs with files here."""
     with suppress(FileNotFoundError):
         return {path.stem for path in folder.iterdir() if path.suffix in _SUFFIXES}
     return set()
@@ -344,7 +347,7 @@ def _kept(descriptor: int, most_bytes: int, redactor: Redactor, cut: _Cut) -> Ou
     if cut.lost_bytes:
         tail_at = max(tail_at, cut.at)
     tail = read_at(descriptor, size - tail_at, tail_at)
-    # The first bytes behind a gap may be the end of a secret.
+    # The first bytes after a gap may be the end of a secret.
     tail_start = min(len(tail), reach)
     left_out = total - head_end - (len(tail) - tail_start)
     content = (
@@ -356,5 +359,5 @@ def _kept(descriptor: int, most_bytes: int, redactor: Redactor, cut: _Cut) -> Ou
 
 
 def gap_words(left_out: int) -> bytes:
-    """Return what stands in the place of what was left out."""
+    """Return the marker in the place of what was left out."""
     return f"\n[… {left_out:,} bytes left out …]\n".encode()

@@ -1,4 +1,4 @@
-"""Threads for what may block: as many as there is work, and none that holds up the others or the exit."""
+"""Threads for blocking calls: as many as needed, none of which delays the others or the exit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IDLE_SECONDS = 10
 
 
 class Inbox:
-    """Takes news on whatever thread, and tells it on the one that takes it in."""
+    """A queue of calls from any thread, run by the thread that drains it."""
 
     def __init__(self) -> None:
         self._news: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -23,12 +23,12 @@ class Inbox:
         self._news.put(news)
 
     def needs_wake(self) -> bool:
-        """Tell whether the engine's thread must be woken; False while an earlier wake-up is still pending."""
+        """Return whether the engine's thread must be woken; False while an earlier wake-up is still pending."""
         is_needed, self._is_wake_pending = not self._is_wake_pending, True
         return is_needed
 
     def take_in(self) -> None:
-        """Do what was brought."""
+        """Run the queued calls."""
         # Cleared first: news that arrives from here on is either drained below or wakes the thread again.
         self._is_wake_pending = False
         while True:
@@ -42,7 +42,7 @@ class Inbox:
                 _LOG.exception("News of a run could not be taken in.")
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for news, and do the first of it; tell whether there was some."""
+        """Wait for a call and run it; return whether there was one."""
         try:
             self._news.get(timeout=timeout_s)()
         except queue.Empty:
@@ -51,7 +51,7 @@ class Inbox:
 
 
 class DaemonPool:
-    """Runs functions on threads of its own."""
+    """Runs functions on daemon threads."""
 
     def __init__(self) -> None:
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -59,14 +59,14 @@ class DaemonPool:
         self._lock = threading.Lock()
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Have it done soon; RuntimeError when there is no thread to be had, and then it is not done at all."""
+        """Run a function soon; RuntimeError if no thread is available, and then it is never run."""
         with self._lock:
             has_idle = self._idle > 0
             if has_idle:
                 self._idle -= 1
         if not has_idle:
-            # First: what gets no thread must not be done later by one that counts on something else.
-            # Not a `Thread`: its `start` waits until it runs, 5 ms for each while others are busy.
+            # Before `put`: without a thread the work must not stay queued for another thread.
+            # Not a `Thread`: its `start` waits until the thread runs, 5 ms each on a busy computer.
             _thread.start_new_thread(self._serve, ())
         self._work.put(work)
 

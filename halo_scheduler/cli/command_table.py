@@ -68,6 +68,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "autostart": Entry("autostart:autostart", "Start Halo at login, or not."),
         "daemon": Entry("daemon:daemon", "Run jobs without a window."),
         "mcp": Entry("mcp:mcp", "Let an AI assistant work with your jobs."),
+        "manual": Entry("manual:manual", "Print where the manual is."),
         "assistants": Entry("assistants:assistants", "Show what AI assistants did."),
     },
 }
@@ -88,6 +89,7 @@ _SYNONYMS = {
     "logs": ("output", "tail"),
     "config": ("settings",),
     "doctor": ("check",),
+    "manual": ("docs", "man"),
     "--help": ("help",),
     "--version": ("version",),
 }

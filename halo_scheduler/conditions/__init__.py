@@ -1,1 +1,1 @@
-"""What must hold before a job starts: finding out whether it does, without ever waiting for that."""
+"""Conditions: what must be met before a job starts, observed without blocking the engine."""

@@ -1,4 +1,4 @@
-"""Looking at this machine to find out whether a condition holds."""
+"""Probes for conditions: whether they are met, and whether this machine can observe them at all."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import errno
 import os
 import selectors
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple, assert_never
 
-from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.host.idle import idle_ms, load_of_last_minute
-from halo_scheduler.host.power import runs_on_mains
-from halo_scheduler.host.presence import ForeignPathError, is_there
+from halo_scheduler.host.machine_state import (
+    ForeignPathError,
+    idle_ms,
+    is_there,
+    load_of_last_minute,
+    runs_on_mains,
+)
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
-from halo_scheduler.wording.conditions import end_of, host_and_port
+from halo_scheduler.wording.conditions import describe_condition, end_of, host_and_port
+from halo_scheduler.wording.measures import duration_in_words
 
 # Addresses that documents use for examples: no packet is ever sent to them, the kernel only looks for the way.
 _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
@@ -25,14 +30,16 @@ _ANY_PORT = 9
 _MOST_ADDRESSES = 8
 _UNDER_WAY = (errno.EINPROGRESS, errno.EWOULDBLOCK, 0)
 ANSWER_LIMIT_S = 5.0
+# Longer than any look takes that ends by itself.
+_LIMIT_S = 8.0
 
 
 class NoAnswerError(Exception):
-    """Nobody answers; the text says why, as the end of a sentence."""
+    """Nothing answers; the text gives the reason, as the end of a sentence."""
 
 
 def has_way_out() -> bool:
-    """Tell whether the kernel knows a way out of this machine; sends nothing."""
+    """Return whether the kernel has a route to the network; sends nothing."""
     return any(_knows_way_to(family, address) for family, address in _OUTSIDE)
 
 
@@ -46,7 +53,7 @@ def _knows_way_to(family: int, address: str) -> bool:
 
 
 def require_answer(host: str, port: int, *, limit_s: float = ANSWER_LIMIT_S) -> None:
-    """Return when a connection to a host was made; `NoAnswerError` when none can be."""
+    """Return once a connection to a host succeeds; raise `NoAnswerError` if none does."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -69,7 +76,7 @@ def require_answer(host: str, port: int, *, limit_s: float = ANSWER_LIMIT_S) -> 
 
 
 def _wait_for_one(selector: selectors.BaseSelector, deadline: float, fault: int) -> str | None:
-    """Return None as soon as one is connected, else what the last fault was; an empty one when it is too late."""
+    """Return None as soon as one socket is connected, else the last error; empty at the deadline."""
     while selector.get_map():
         ready = selector.select(max(deadline - monotonic(), 0))
         if not ready:
@@ -83,7 +90,7 @@ def _wait_for_one(selector: selectors.BaseSelector, deadline: float, fault: int)
 
 
 class Look(NamedTuple):
-    """How things stand, in words; `holds` is None when that is not known, maybe because it never can be here."""
+    """The result of a probe in words; `holds` is None if unknown, perhaps because it can't be observed here."""
 
     holds: bool | None
     words: str
@@ -92,7 +99,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Senses:
-    """How this machine is asked; each may take some seconds, and `is_there` for ever."""
+    """The functions that observe this machine; each may take seconds, `is_there` forever."""
 
     runs_on_mains: Callable[[], bool | None] = runs_on_mains
     has_way_out: Callable[[], bool] = has_way_out
@@ -103,7 +110,7 @@ class Senses:
 
 
 def look_at(condition: Condition, senses: Senses = Senses()) -> Look:
-    """Look whether a condition holds; this may take some seconds, and for a path on a dead drive for ever."""
+    """Probe a condition; may take seconds, or forever for a path on a dead drive."""
     match condition:
         case MainsPower():
             return _look_at_power(senses)
@@ -143,7 +150,7 @@ def _look_at_idleness(condition: Idle, senses: Senses) -> Look:
     if found_ms is None:
         words = "idle time can't be detected on this system"
         return Look(None, words, is_observable=False)
-    return Look(found_ms >= condition.idle_ms, f"the last input was {_short_time(found_ms)} ago")
+    return Look(found_ms >= condition.idle_ms, f"the last input was {duration_in_words(found_ms)} ago")
 
 
 def _look_at_load(condition: Load, senses: Senses) -> Look:
@@ -164,9 +171,71 @@ def _look_at_path(condition: PathExists, senses: Senses) -> Look:
     return Look(found, f"{name} is {'there' if found else 'not there'}")
 
 
-def _short_time(milliseconds: int) -> str:
-    if milliseconds < MINUTE_MS:
-        return f"{milliseconds // SECOND_MS} s"
-    if milliseconds < HOUR_MS:
-        return f"{milliseconds // MINUTE_MS} min"
-    return f"{milliseconds // HOUR_MS} h"
+class ConditionState(NamedTuple):
+    """Whether a condition can be observed here, whether it is met (None: unknown), and a sentence about it."""
+
+    is_observable: bool
+    holds: bool | None
+    sentence: str
+
+
+class Prober:
+    """Probes conditions for callers that wait, but not forever.
+
+    Only one probe per condition runs at a time, so probes of a dead drive don't pile up.
+    """
+
+    def __init__(self, look: Callable[[Condition], Look] = look_at, limit_s: float = _LIMIT_S) -> None:
+        self._look = look
+        self._limit_s = limit_s
+        self._lock = threading.Lock()
+        self._under_way: dict[Condition, _Probe] = {}
+
+    def check(self, condition: Condition) -> ConditionState:
+        """Probe a condition, or wait for the probe already in progress."""
+        with self._lock:
+            probe = self._under_way.get(condition)
+            if probe is None:
+                probe = _Probe()
+                thread = threading.Thread(
+                    target=self._run, args=(condition, probe), name="halo-probe", daemon=True
+                )
+                thread.start()
+                self._under_way[condition] = probe
+        probe.is_over.wait(self._limit_s)
+        found = probe.look
+        if found is None:
+            words = describe_condition(condition)
+            sentence = f"There is no answer yet; a job that starts only {words} would wait."
+            return ConditionState(is_observable=True, holds=None, sentence=sentence)
+        return ConditionState(found.is_observable, found.holds, _sentence(found.words))
+
+    def _run(self, condition: Condition, probe: _Probe) -> None:
+        try:
+            probe.look = self._look(condition)
+        finally:
+            with self._lock:
+                del self._under_way[condition]
+            probe.is_over.set()
+
+
+class _Probe:
+    """A probe in progress."""
+
+    def __init__(self) -> None:
+        self.is_over = threading.Event()
+        self.look: Look | None = None
+
+
+def _sentence(words: str) -> str:
+    first, _, _ = words.partition(" ")
+    # The name of a host or a path stays as it is.
+    return f"{words[0].upper()}{words[1:]}." if first.isalpha() else f"{words}."
+
+
+_PROBER = Prober()
+
+
+def check_condition(condition: Condition) -> ConditionState:
+    """Probe a condition now, with a time limit."""
+    return _PROBER.check(condition)

@@ -1,4 +1,4 @@
-"""What is known of the surroundings of the jobs that wait."""
+"""What is known about the conditions of waiting jobs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import NamedTuple, Protocol
 
 from halo_scheduler.conditions.looking import Look, look_at
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.host.happenings import Happening, Interest
-from halo_scheduler.host.observer import Observer, system_observer
+from halo_scheduler.host.observer import Happening, Interest, Observer, system_observer
 from halo_scheduler.model.conditions import Condition, Idle, MainsPower, Network, PathExists
 
 _LOG = logging.getLogger(__name__)
@@ -21,7 +20,7 @@ _FRESH_MS = 10_000
 
 
 class Finding(NamedTuple):
-    """Whether a condition holds; `words` say how things stand when it does not, or why it is not known (None)."""
+    """Whether a condition is met; `words` say why not, or why that is unknown (None)."""
 
     holds: bool | None
     words: str
@@ -38,21 +37,21 @@ _TOLD_BY: dict[type[Condition], Happening] = {
 
 
 class Surroundings(Protocol):
-    """Tells whether conditions hold, without ever waiting to find out."""
+    """Tells whether conditions are met, without blocking."""
 
     def find(self, condition: Condition, now_ms: int) -> Finding:
-        """Return what is known and fresh; else that it is not known, and begin to look."""
+        """Return a fresh result; else return that it is unknown, and start a probe."""
 
     def watch(self, conditions: Collection[Condition]) -> None:
-        """Follow what bears on the conditions that something waits for; for none, follow nothing any more."""
+        """Watch for changes that affect the given conditions; with none, stop watching."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
 
 
 @dataclass(slots=True)
 class _Sight:
-    """What is known of one condition: found by a look that began not before `at` and took so long."""
+    """The last result for a condition, with the start and duration of its probe."""
 
     finding: Finding = _NOT_YET
     at: int | None = None
@@ -62,16 +61,16 @@ class _Sight:
     is_awaited: bool = False
 
     def is_fresh(self, now_ms: int) -> bool:
-        """What takes long is so at its end; a sleep of the machine meanwhile does not count as such."""
+        """A slow probe's result dates from its end; sleep in between does not count."""
         if self.at is None or self.is_doubted:
             return False
         return 0 <= now_ms - self.at <= _FRESH_MS + self.took_ms
 
 
 class ObservedSurroundings:
-    """The surroundings of this machine: looked at when asked about, and again when the system tells of a change.
+    """Conditions of this machine, probed on request and again when the system reports a change.
 
-    There is one look at a condition at a time: one that never ends, at a drive that has gone, keeps one thread.
+    Only one probe per condition runs at a time; one that never ends, on a dead drive, occupies one thread.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class ObservedSurroundings:
         observer: Callable[[Callable[[Collection[Happening]], None]], Observer] = system_observer,
         stopwatch: Callable[[], float] = monotonic,
     ) -> None:
-        """`submit` runs what may block on some thread; `changed` is called there when something new is known."""
+        """`submit` runs blocking work on a thread; `changed` is called there when a result changes."""
         self._submit = submit
         self._changed = changed
         self._look_at = look
@@ -118,7 +117,7 @@ class ObservedSurroundings:
         self._observer.close()
 
     def _doubt(self, happenings: Collection[Happening]) -> None:
-        """Look again at whatever these happenings may have changed."""
+        """Probe again everything that these events may have changed."""
         with self._lock:
             doubted = {
                 item: sight for item, sight in self._sights.items() if _TOLD_BY.get(type(item)) in happenings
@@ -129,7 +128,7 @@ class ObservedSurroundings:
             self._begin_look(condition, sight)
 
     def _begin_look(self, condition: Condition, sight: _Sight) -> None:
-        """Have somebody look, unless somebody does; without a thread for it, the next question begins it."""
+        """Start a probe unless one is running; without a free thread, the next request starts it."""
         with self._lock:
             if sight.is_looking:
                 return
@@ -142,7 +141,7 @@ class ObservedSurroundings:
                 sight.is_looking = False
 
     def _look(self, condition: Condition, sight: _Sight) -> None:
-        """Look until nothing has happened meanwhile that might have changed the answer."""
+        """Probe until nothing happened meanwhile that could change the result."""
         is_over = False
         while not is_over:
             with self._lock:

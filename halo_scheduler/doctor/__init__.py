@@ -1,1 +1,1 @@
-"""Looking after the whole program: what is in order, what is not, what can be mended."""
+"""Checks of the whole installation, with repairs."""

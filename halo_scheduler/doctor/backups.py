@@ -1,4 +1,4 @@
-"""Whether there is a backup that could be restored."""
+"""Checks that a usable backup exists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wr
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.errors import StoreError
 from halo_scheduler.grammar.interval import DAY_MS, SECOND_MS
-from halo_scheduler.service.backups import Backup, find_backups
+from halo_scheduler.service.settings import Backup, find_backups
 from halo_scheduler.store.backup import check
 
 _TOPIC = Topic.BACKUPS
@@ -19,7 +19,7 @@ _OLD_MS = 14 * DAY_MS
 
 
 def check_backups(scene: Scene) -> Iterator[Finding]:
-    """Look at the newest backups until one is in order."""
+    """Check the newest backups until one is valid."""
     broken: list[str] = []
     usable: Backup | None = None
     for backup in find_backups(scene.path):
@@ -56,7 +56,7 @@ def _on_none(scene: Scene) -> Finding:
 
 
 def _on_unfinished(scene: Scene) -> Iterator[Finding]:
-    """Look for what is left of backups that were begun and never finished."""
+    """Find remains of interrupted backups."""
     before_s = (scene.now_ms - DAY_MS) / SECOND_MS
     parts = (scene.path.parent / "backups").glob(f"{scene.path.stem}-*.part")
     old = sorted(str(path) for path in parts if path.lstat().st_mtime < before_s)

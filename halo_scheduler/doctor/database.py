@@ -1,4 +1,4 @@
-"""Whether the database can be opened, is whole, and is of this Halo."""
+"""Checks that the database opens, is intact and has a schema of this version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, si
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.errors import StoreDamagedError, StoreError
 from halo_scheduler.grammar.english import counted
-from halo_scheduler.service.backups import find_backups
+from halo_scheduler.service.settings import find_backups
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.schema import NEWEST, stored_version
 from halo_scheduler.store.store import Store
@@ -25,7 +25,7 @@ _LARGE_JOURNAL = 256 << 20
 
 
 def open_database(path: Path) -> tuple[Store | None, list[Finding]]:
-    """Open a database for reading if it can be, and return what was found; the caller closes it."""
+    """Open a database read-only if possible, and return the findings; the caller closes it."""
     if is_missing(path):
         return None, [_missing(path)]
     if not os.access(path.parent, os.X_OK):
@@ -44,7 +44,7 @@ def open_database(path: Path) -> tuple[Store | None, list[Finding]]:
 
 
 def is_missing(path: Path) -> bool:
-    """Tell whether there is no such file; in a folder that is closed to us there may be one."""
+    """Return whether the file does not exist; False if the folder cannot be read."""
     try:
         path.stat()
     except PermissionError:
@@ -91,7 +91,7 @@ def _unusable(path: Path, error: StoreError) -> Finding:
 
 
 def _about_version(store: Store) -> Finding | None:
-    """Return why a database that is whole cannot be used as it is."""
+    """Return why an intact database cannot be used as it is."""
     path = store.database.path
     version = stored_version(store.database)
     if version == NEWEST:
@@ -109,7 +109,7 @@ def _about_version(store: Store) -> Finding | None:
 
 
 def _advice_on_newer(path: Path) -> str:
-    """Name the backup that was made before the newer Halo changed the database, if there is one."""
+    """Name the backup made before a newer Halo upgraded the database, if there is one."""
     for backup in find_backups(path):
         try:
             database = Database.open_as_it_is(backup.path)
@@ -125,7 +125,7 @@ def _advice_on_newer(path: Path) -> str:
 
 
 def check_database(scene: Scene) -> Iterator[Finding]:
-    """Look at a database that can be read."""
+    """Check a readable database."""
     path, journal = scene.path, scene.path.with_name(f"{scene.path.name}-wal")
     journal_size = journal.stat().st_size if journal.exists() else 0
     # What was written last may be in the journal alone.
@@ -138,7 +138,7 @@ def check_database(scene: Scene) -> Iterator[Finding]:
 
 
 def check_users(scene: Scene) -> Iterator[Finding]:
-    """Look for programs that go on writing into a database that nobody will ever find."""
+    """Find programs that still write to a deleted database."""
     lost = [f"{user.program} (process {user.pid})" for user in scene.users if user.is_deleted]
     if lost:
         are = "uses" if len(lost) == 1 else "use"
@@ -147,7 +147,7 @@ def check_users(scene: Scene) -> Iterator[Finding]:
 
 
 def check_disk(scene: Scene) -> Iterator[Finding]:
-    """Look whether there is room, and whether anything can be written."""
+    """Check free space, and that the folder is writable."""
     # pathlib raises where a folder above is closed to us.
     folder = next(folder for folder in scene.path.absolute().parents if os.path.isdir(folder))  # noqa: PTH112
     if sys.platform != "win32" and os.statvfs(folder).f_flag & os.ST_RDONLY:

@@ -1,4 +1,4 @@
-"""Looking at everything, whatever state it is in."""
+"""Runs every check, whatever state the installation is in."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 
 from halo_scheduler.doctor.backups import check_backups
 from halo_scheduler.doctor.database import check_database, check_disk, check_users, is_missing, open_database
-from halo_scheduler.doctor.engine import check_engine
+from halo_scheduler.doctor.engine import check_engine, check_processes, check_spool
 from halo_scheduler.doctor.findings import Finding, Mark, Topic, look, wrong_because
 from halo_scheduler.doctor.jobs import check_jobs
-from halo_scheduler.doctor.leftovers import check_processes, check_spool
 from halo_scheduler.doctor.login import check_autostart
 from halo_scheduler.doctor.permissions import check_permissions
 from halo_scheduler.doctor.programs import check_programs
@@ -55,7 +54,7 @@ _ORDER = list(Topic)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found, after what could be mended was."""
+    """The findings that remain after repairs."""
 
     findings: tuple[Finding, ...]
     mended: tuple[str, ...] = ()
@@ -63,12 +62,12 @@ class Report:
     """Why something could not be mended."""
 
     def count(self, mark: Mark) -> int:
-        """Return how many findings are so."""
+        """Return the number of findings with this mark."""
         return sum(finding.mark is mark for finding in self.findings)
 
 
 def examine(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done: None) -> Report:
-    """Look at a database and all around it; nothing is made or changed, not even one that is missing or old."""
+    """Check a database and its surroundings without changing anything, even if it is missing or old."""
     was_still = not _has_journal(path)
     report = _examine(path, now_ms, tell)
     # What was read without a journal may be half old and half new when somebody began to write meanwhile.
@@ -96,7 +95,7 @@ def _examine(path: Path, now_ms: int, tell: Callable[[int], None]) -> Report:
 
 
 def mend(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done: None) -> Report:
-    """Put right what can be without harm, then look at everything."""
+    """Apply safe repairs, then check everything."""
     mended: list[str] = []
     refused: list[str] = []
     with _opened(path, now_ms) as (scene, _):
@@ -114,14 +113,14 @@ def mend(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done: No
 
 @contextmanager
 def _opened(path: Path, now_ms: int) -> Iterator[tuple[Scene, list[Finding]]]:
-    """Give what can be looked at, and what was found on the way."""
+    """Return the scene for the checks, and the findings from opening it."""
     store, findings = open_database(path)
     with nullcontext() if store is None else closing(store):
         yield Scene(path, now_ms, store), findings
 
 
 def _tried(topic: Topic, check: Check, scene: Scene) -> list[Finding]:
-    """Return what a check finds; that it cannot be made must not keep the others from being."""
+    """Return a check's findings; a check that crashes must not stop the others."""
     try:
         return list(check(scene))
     except (SchedulerError, OSError, ValueError, RuntimeError) as error:

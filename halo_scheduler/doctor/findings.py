@@ -1,4 +1,4 @@
-"""What was found: how bad it is, a sentence on it, and what to do."""
+"""A finding: its severity, a sentence and advice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_NAMED = 3
 
 
 class Mark(StrEnum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     FINE = "fine"
     LOOK = "look"
@@ -21,7 +21,7 @@ class Mark(StrEnum):
 
 
 class Topic(StrEnum):
-    """What is looked at."""
+    """The subject of a check."""
 
     DATABASE = "database"
     PERMISSIONS = "permissions"
@@ -38,7 +38,7 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at; `mend` puts it right and returns a sentence on what it did."""
+    """One result of a check; `mend` repairs it and returns a sentence about what it did."""
 
     topic: Topic
     mark: Mark
@@ -48,34 +48,34 @@ class Finding:
 
 
 def fine(topic: Topic, what: str, advice: str = "") -> Finding:
-    """Return that something is in order."""
+    """Return a finding without a problem."""
     return Finding(topic=topic, mark=Mark.FINE, what=what, advice=advice)
 
 
 def look(topic: Topic, what: str, advice: str = "", mend: Callable[[], str] | None = None) -> Finding:
-    """Return that somebody should look at something."""
+    """Return a warning."""
     return Finding(topic=topic, mark=Mark.LOOK, what=what, advice=advice, mend=mend)
 
 
 def wrong(topic: Topic, what: str, advice: str = "", mend: Callable[[], str] | None = None) -> Finding:
-    """Return that something is not as it must be."""
+    """Return a problem."""
     return Finding(topic=topic, mark=Mark.WRONG, what=what, advice=advice, mend=mend)
 
 
 def wrong_because(topic: Topic, error: Exception, advice: str = "") -> Finding:
-    """Return that something is wrong as an error has it, whose sentence may end in what to do."""
+    """Return a problem from an error whose message may end with advice."""
     what, _, to_do = " ".join(_said_by(error).split()).partition("; ")
     return wrong(topic, f"{_begun(what)}.", advice or _begun(to_do))
 
 
 def named(names: Sequence[str]) -> str:
-    """Return some names as in a sentence; of many the first few."""
+    """Return names for a sentence; only the first few of many."""
     more = len(names) - _MOST_NAMED
     return listed(names if more <= 0 else [*names[:_MOST_NAMED], f"{more} more"])
 
 
 def first_of(findings: Iterable[Finding], most: int = 10) -> Iterator[Finding]:
-    """Yield some findings of one kind, and of many how many more there are."""
+    """Yield the first findings of a kind, and one that counts the rest."""
     found = list(findings)
     yield from found[:most]
     if len(found) > most:
@@ -84,7 +84,7 @@ def first_of(findings: Iterable[Finding], most: int = 10) -> Iterator[Finding]:
 
 
 def size_of(count: int) -> str:
-    """Return a number of bytes in words: "512 bytes", "1.4 MB"."""
+    """Return a size in words: "512 bytes", "1.4 MB"."""
     if count < 1_000:  # noqa: PLR2004 - a kilobyte
         return f"{count} bytes"
     size, units = float(count), iter(("kB", "MB", "GB", "TB"))
@@ -101,6 +101,6 @@ def _said_by(error: Exception) -> str:
 
 
 def _begun(sentence: str) -> str:
-    """Return a sentence with a large first letter; a path or a name in its place stays as it is."""
+    """Capitalise a sentence unless it starts with a path or a name."""
     first, _, _ = sentence.partition(" ")
     return sentence[:1].upper() + sentence[1:] if first.isalpha() else sentence

@@ -1,11 +1,11 @@
-"""Whether jobs can be read, can ever start, and lead to others that can."""
+"""Checks that jobs can be read, can start, and lead to jobs that can."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from shlex import quote
 
-from halo_scheduler.conditions.probing import check_condition
+from halo_scheduler.conditions.looking import check_condition
 from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, named, wrong
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.model import Condition, Network
@@ -16,7 +16,7 @@ _TOPIC = Topic.JOBS
 
 
 def check_jobs(scene: Scene) -> Iterator[Finding]:
-    """Look at what is stored of each job."""
+    """Check the stored jobs."""
     found = [*first_of(_unreadable(scene)), *first_of(_unobservable(scene)), *first_of(_broken_chains(scene))]
     yield from found
     if not found:
@@ -32,7 +32,7 @@ def _unreadable(scene: Scene) -> Iterator[Finding]:
 
 
 def _unobservable(scene: Scene) -> Iterator[Finding]:
-    """Look for conditions that nothing here can tell about: whoever waits for them waits in vain."""
+    """Find conditions that cannot be observed on this machine: their jobs would wait forever."""
     waiting: dict[Condition, list[str]] = {}
     for record in scene.jobs:
         for condition in record.spec.policy.conditions if record.disabled_reason is None else ():

@@ -1,4 +1,4 @@
-"""Whether the entry that starts the program at login does so."""
+"""Checks the autostart entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOPIC = Topic.AUTOSTART
 
 
 def check_autostart(_scene: Scene) -> Iterator[Finding]:
-    """Look at the entry; one that was switched off is nobody's fault."""
+    """Check the entry; one that the user disabled is not a problem."""
     autostart = system_autostart()
     if not autostart.is_on():
         yield fine(_TOPIC, "Halo doesn't start at login.", "Turn it on with: halo autostart on")

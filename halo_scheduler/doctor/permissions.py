@@ -1,4 +1,4 @@
-"""Whether nobody else can read or steer the jobs."""
+"""Checks that no other user can read or control the jobs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOPIC = Topic.PERMISSIONS
 
 
 class _Place(NamedTuple):
-    """A file or folder of ours, and how it is."""
+    """A file or folder of ours with its permissions."""
 
     path: Path
     mode: int
@@ -46,7 +46,7 @@ class _Place(NamedTuple):
 
 
 def check_permissions(scene: Scene) -> Iterator[Finding]:
-    """Look at the folder of the database, all that lies in it, and the socket."""
+    """Check the data folder, its content and the socket."""
     if os.name != "posix":
         yield fine(_TOPIC, "This system separates the folders of its users.")
         return
@@ -70,7 +70,7 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
 
 
 def _refused(database: Path) -> Iterator[Finding]:
-    """Look whether Halo would refuse the folder because of those above it, or because it is shared."""
+    """Check whether Halo would refuse the folder because of its parents or because it is shared."""
     folder = database.absolute().parent
     if not os.path.isdir(folder):  # noqa: PTH112 - pathlib raises where a folder above is closed to us
         return
@@ -135,7 +135,7 @@ def _on_foreign(places: list[_Place]) -> Finding:
 
 
 def _holds_changeable_jobs(database: Path, place: _Place) -> bool:
-    """Tell whether jobs are in a file that others can write to; to close it is left to whoever has looked at them."""
+    """Return whether others can write to a file with jobs; the user must review it before it is tightened."""
     is_backup = place.path.parent.name == BACKUPS
     return could_be_changed(place.path) and (is_backup or place.path.name in _names(database))
 

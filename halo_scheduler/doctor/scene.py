@@ -1,12 +1,14 @@
-"""What all checks look at: the database as it is now, and what follows from it."""
+"""The shared input of all checks: the database, facts derived from it, and a time limit for slow answers."""
 
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import psutil
 
@@ -21,8 +23,40 @@ from halo_scheduler.store.lease import EngineRow
 from halo_scheduler.store.store import Store
 from halo_scheduler.wording.schedules import elapsed_in_words
 
+T = TypeVar("T")
 _PROCESSES = Path("/proc")
 _DELETED = " (deleted)"
+
+
+def within(limit_s: float, work: Callable[[], T]) -> T:
+    """Return the result of a function, or raise its error; TimeoutError when it takes too long.
+
+    The function then goes on in its thread: a dead drive or service cannot be interrupted, only abandoned.
+    """
+    attempt = _Attempt(work)
+    thread = threading.Thread(target=attempt.run, name="halo-doctor", daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    if attempt.fault is not None:
+        raise attempt.fault
+    if not attempt.answers:
+        raise TimeoutError(f"there was no answer within {limit_s:g} s")
+    return attempt.answers[0]
+
+
+class _Attempt(Generic[T]):
+    """A function call on its own thread, and its result."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self.answers: list[T] = []
+        self.fault: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.answers.append(self._work())
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            self.fault = error
 
 
 class FileUser(NamedTuple):
@@ -35,7 +69,7 @@ class FileUser(NamedTuple):
 
 
 def users_of(path: Path) -> list[FileUser]:
-    """Return the other processes that have a file open, as far as we may see; none where the system does not tell."""
+    """Return the other processes that have a file open, as far as the system tells."""
     target = str(path.resolve())
     found: set[FileUser] = set()
     for pid in psutil.pids() if (_PROCESSES / "self" / "fd").is_dir() else []:
@@ -63,7 +97,7 @@ def _program_of(pid: int) -> str:
 
 
 class Scene:
-    """A database that may be missing or broken; without a store, only what lies around it can be looked at."""
+    """A database that may be missing or broken; without a store, only its surroundings can be checked."""
 
     def __init__(self, path: Path, now_ms: int, store: Store | None = None) -> None:
         self.path = path
@@ -81,29 +115,29 @@ class Scene:
         return self._store
 
     def ago(self, at: int) -> str:
-        """Return how long ago something was."""
+        """Return how long ago an instant was."""
         past_ms = self.now_ms - at
         return "just now" if past_ms < SECOND_MS else f"{elapsed_in_words(past_ms)} ago"
 
     @cached_property
     def all_jobs(self) -> list[JobRecord | UnreadableJob]:
-        """All jobs, also those in the trash and those that cannot be read."""
+        """All jobs, including removed and unreadable ones."""
         return self.store.jobs.as_they_are()
 
     @cached_property
     def jobs(self) -> list[JobRecord]:
-        """All jobs that can be read, but those in the trash."""
+        """All readable jobs that are not in the trash."""
         return [found for found in self.all_jobs if isinstance(found, JobRecord) and found.removed_at is None]
 
     @cached_property
     def unreadable_jobs(self) -> list[UnreadableJob]:
-        """All jobs that cannot be read, but those in the trash."""
+        """All unreadable jobs that are not in the trash."""
         return [
             found for found in self.all_jobs if isinstance(found, UnreadableJob) and found.removed_at is None
         ]
 
     def name_of(self, job_id: str) -> str:
-        """Return the name of a job, also of one in the trash."""
+        """Return the name of a job, even one in the trash."""
         return self._names.get(job_id, "a job that is gone")
 
     @cached_property
@@ -119,21 +153,21 @@ class Scene:
 
     @cached_property
     def engine(self) -> EngineRow | None:
-        """Who runs the jobs, or last did."""
+        """The current or last holder of the engine lease."""
         return self.store.lease.read() if self.is_readable else None
 
     @cached_property
     def has_engine(self) -> bool:
-        """Whether the process of the engine lives and has not given the jobs up."""
+        """Whether the engine's process is alive and still holds the lease."""
         row = self.engine
         return row is not None and row.stopped_at is None and is_alive(row.pid, row.process_start)
 
     @cached_property
     def marked(self) -> dict[str, list[int]]:
-        """The runs that have living processes, also those of other databases, and these."""
+        """The runs with living processes, including those of other databases, and the processes."""
         return all_marked(self.store.runs.all_ids if self.is_readable else list)
 
     @cached_property
     def users(self) -> list[FileUser]:
-        """Who else has the database open."""
+        """The other processes that have the database open."""
         return users_of(self.path)

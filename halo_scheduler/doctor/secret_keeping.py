@@ -1,4 +1,4 @@
-"""Whether the secrets that jobs use can be had."""
+"""Checks that the secrets used by jobs are available."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import os
 from collections.abc import Iterator
 
 from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, named, wrong, wrong_because
-from halo_scheduler.doctor.patience import within
-from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.doctor.scene import Scene, within
 from halo_scheduler.errors import SecretError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.model import Action, HttpRequest, ProcessAction
-from halo_scheduler.store.secret_names import SecretName, SecretPlace
-from halo_scheduler.store.secrets import SecretStore, has_keyring
+from halo_scheduler.store.secrets import SecretName, SecretPlace, SecretStore, has_keyring
 
 _TOPIC = Topic.SECRETS
 # A keyring that is locked asks its user, who may not be there.
@@ -20,7 +18,7 @@ _LIMIT_S = 5.0
 
 
 def check_secrets(scene: Scene) -> Iterator[Finding]:
-    """Look whether each secret is where it should be, and whether jobs use some that are not set."""
+    """Check that each secret can be read, and find secrets that jobs use but nobody set."""
     known = scene.store.secrets.all()
     yield from first_of(_unset(scene, {item.name for item in known}))
     in_keyring = [item for item in known if item.place is SecretPlace.KEYRING]
@@ -77,7 +75,7 @@ def _in_file(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
 
 
 def _faults(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
-    """Read each secret, and forget it."""
+    """Read each secret, and discard its value."""
     store = SecretStore(scene.store.secrets, scene.path)
     for secret in secrets:
         try:

@@ -1,12 +1,11 @@
-"""Whether there is a tray for the icon."""
+"""Checks for a system tray."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look
-from halo_scheduler.doctor.patience import within
-from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.doctor.scene import Scene, within
 from halo_scheduler.host.tray import has_tray
 
 _TOPIC = Topic.TRAY
@@ -14,7 +13,7 @@ _LIMIT_S = 5.0
 
 
 def check_tray(_scene: Scene) -> Iterator[Finding]:
-    """Ask the desktop; a terminal without one is no fault."""
+    """Ask the desktop for a tray; a missing desktop is not a problem."""
     try:
         found = within(_LIMIT_S, has_tray)
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""Whether the machine's time zone can be read, and is the engine's."""
+"""Checks that the time zone is readable and is the engine's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOPIC = Topic.ZONE
 
 
 def check_zone(scene: Scene) -> Iterator[Finding]:
-    """Compare the zone of this terminal with the one that the engine goes by."""
+    """Compare the time zone of this terminal with the engine's."""
     try:
         zone = read_machine_zone().key
     except (LookupError, ValueError, OSError) as error:

@@ -1,1 +1,1 @@
-"""What makes jobs run: claim, dispatch, finish, recover; and the loop that waits."""
+"""The engine: claims due jobs, starts them, records their ends, recovers after a crash; and the loop that drives it."""

@@ -1,22 +1,28 @@
-"""The runs under way: what each of them takes, when it must end, and how it is polled."""
+"""The active runs of this engine, adopted ones included: their jobs, deadlines and polls."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
-from halo_scheduler.actions.run_services import StopReason, Work
+from halo_scheduler.actions.run_services import BY_USER, TIME_LIMIT, Ended, StopReason, Work
+from halo_scheduler.actions.runner import BegunStop, Leftover, Runner
 from halo_scheduler.model import ProcessAction, Run
+from halo_scheduler.model.alarms import UnrecordedEnd
 from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.requests import RequestKind
+from halo_scheduler.store.store import Store
+from halo_scheduler.work_sources.work_desk import WorkDesk
 
 _LOG = logging.getLogger(__name__)
 
 
 class ActiveRun(NamedTuple):
-    """A run that has been claimed and whose end is not yet written.
+    """A claimed run whose end is not recorded yet.
 
-    (A tuple, because thousands are made in a tick.)
+    (A tuple, because a tick may create thousands.)
     """
 
     run: Run
@@ -40,7 +46,7 @@ class ActiveRun(NamedTuple):
 
 
 class ActiveRuns:
-    """All of them; one that has ended is forgotten only once that is written."""
+    """All active runs; an ended run is removed only after its end is committed."""
 
     def __init__(self) -> None:
         self._runs: dict[str, ActiveRun] = {}
@@ -71,11 +77,11 @@ class ActiveRuns:
     # --- Ends ----------------------------------------------------------------------------------------
 
     def mark_done(self, run_ids: Iterable[str]) -> None:
-        """Note that ends are being written."""
+        """Mark runs whose ends are being written."""
         self._done.update(run_ids)
 
     def mark_none_done(self) -> None:
-        """Note that nothing was written after all, or that it belongs to the past."""
+        """Clear the marks of `mark_done`: the transaction failed, or a new one begins."""
         self._done.clear()
 
     def is_done(self, run_id: str) -> bool:
@@ -86,7 +92,7 @@ class ActiveRuns:
         return [active_run for run_id, active_run in self._runs.items() if run_id not in self._done]
 
     def forget_done(self) -> list[str]:
-        """Forget the runs whose ends are written by now, and return them."""
+        """Remove the runs whose ends are committed, and return them."""
         done = [run_id for run_id in self._done if self._runs.pop(run_id, None) is not None]
         for run_id in self._done:
             self.works.pop(run_id, None)
@@ -106,17 +112,17 @@ class ActiveRuns:
 
     @property
     def next_deadline_at(self) -> int | None:
-        """The next time limit of a run that is not being stopped already."""
+        """The next deadline of a run that is not already being stopped."""
         ahead = (one.deadline_at for run_id, one in self._runs.items() if run_id not in self._stopping)
         return min((at for at in ahead if at is not None), default=None)
 
     def want_all_stopped(self, why: StopReason) -> None:
-        """Have everything stopped that can be."""
+        """Request a stop of every run that can be stopped."""
         for run_id in self.works:
             self.want_stop(run_id, why)
 
     def want_stop(self, run_id: str, why: StopReason) -> None:
-        """Have a run stopped; the first reason counts."""
+        """Request a stop of a run; the first reason is kept."""
         self._stopping.setdefault(run_id, why)
 
     def stop_what_must(self, now_ms: int) -> None:
@@ -126,16 +132,31 @@ class ActiveRuns:
             except Exception:  # noqa: BLE001 - one run that cannot be stopped must not keep the others running
                 _LOG.exception("A run could not be asked to stop; it is tried again.")
 
+    def stop_now(self, run_ids: Iterable[str], now_ms: int) -> None:
+        """Stop the runs with a stop request and those past their time limit; Python functions cannot be stopped."""
+        wanted = {one.run.id: TIME_LIMIT for one in self.overdue(now_ms)} | dict.fromkeys(run_ids, BY_USER)
+        for run_id in wanted.keys() & self.works.keys():
+            self.want_stop(run_id, wanted[run_id])
+        self.stop_what_must(now_ms)
+
+    def unrecorded(self, ends: Iterable[Ended]) -> tuple[UnrecordedEnd, ...]:
+        """Return the ends that could not be recorded yet."""
+        return tuple(
+            UnrecordedEnd(end.run_id, self._runs[end.run_id].run.job_id, end.outcome, end.finished_at or 0)
+            for end in ends
+            if end.run_id in self._runs
+        )
+
     # --- Polling -------------------------------------------------------------------------------------
 
     @property
     def next_poll_at(self) -> int | None:
-        """When a run wants to be polled again."""
+        """When the next run is due for a poll."""
         polls = (work.next_look_at for work in self.works.values())
         return min((at for at in polls if at is not None), default=None)
 
     def poll(self, now_ms: int) -> list[tuple[str, float, str]]:
-        """Poll the runs that want it; return the progress of those that made some."""
+        """Poll the runs that are due for it, and return the progress of those that made some."""
         due = [
             (run_id, work)
             for run_id, work in self.works.items()
@@ -144,7 +165,7 @@ class ActiveRuns:
         return self._polled(due, now_ms)
 
     def poll_all(self, now_ms: int) -> None:
-        """Poll all of them, whether they want it or not: their output may have to be shortened."""
+        """Poll every run regardless of its poll time, so that it can shorten its output."""
         self._polled(list(self.works.items()), now_ms)
 
     def _polled(self, works: list[tuple[str, Work]], now_ms: int) -> list[tuple[str, float, str]]:
@@ -159,7 +180,7 @@ class ActiveRuns:
         return news
 
     def shift(self, by_ms: int) -> None:
-        """Move all instants they wait for: the clock was set."""
+        """Shift all deadlines and poll times after the clock was set."""
         for work in self.works.values():
             work.shift(by_ms)
         for run_id, active_run in self._runs.items():
@@ -167,13 +188,86 @@ class ActiveRuns:
                 self._runs[run_id] = active_run._replace(deadline_at=active_run.deadline_at + by_ms)
 
     def leave(self) -> None:
-        """Let what runs live on for the next engine."""
+        """Leave the processes of active runs alive, for the next engine to adopt."""
         for work in self.works.values():
             work.leave()
         self.works.clear()
 
 
 def deadline_at(record: JobRecord, run: Run) -> int | None:
-    """Return when a run is stopped if it has not ended."""
+    """Return the instant at which a run reaches its time limit."""
     limit_ms = record.spec.policy.time_limit_ms
     return None if limit_ms is None or run.started_at is None else run.started_at + limit_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """The unfinished runs of the previous engine: those that have ended, and those whose processes are alive."""
+
+    ended: list[Leftover]
+    living: list[tuple[Leftover, ActiveRun]]
+
+
+def find_leftovers(
+    store: Store, runner: Runner, work_desk: WorkDesk, now_ms: int, awake_until: int
+) -> Leftovers:
+    """Find the unfinished runs of the previous engine, inside the transaction that takes over its lease."""
+    claimed = work_desk.claimed()
+    runs = [_with_item(store, work_desk, run) if run.id in claimed else run for run in store.runs.running()]
+    records = _as_started(store, runs)
+    specs = {job_id: record.spec for job_id, record in records.items()}
+    stops = _begun_stops(store, runs, records, awake_until)
+    found = runner.find_leftovers(runs, specs, stops, now_ms)
+    living = [
+        # The job may have been edited since: the run keeps what it started with.
+        (
+            left,
+            ActiveRun.of(record, left.run)._replace(
+                takes_items=left.run.id in claimed, deadline_at=_deadline(record, left.run, now_ms)
+            ),
+        )
+        for left in found
+        if left.session is not None and (record := records.get(left.run.job_id)) is not None
+    ]
+    return Leftovers([left for left in found if left.session is None], living)
+
+
+def _deadline(record: JobRecord, run: Run, now_ms: int) -> int | None:
+    """Return a run's deadline; a start in the future, after the clock was set back, counts as now."""
+    began_at = None if run.started_at is None else min(run.started_at, now_ms)
+    return deadline_at(record, replace(run, started_at=began_at))
+
+
+def _with_item(store: Store, work_desk: WorkDesk, run: Run) -> Run:
+    """Return a run with its work item, even if the previous engine crashed before storing it."""
+    work_id = run.work_id or work_desk.taken(run.id)
+    if work_id == run.work_id:
+        return run
+    store.runs.save_work(run.id, work_id, work_id, "")
+    return replace(run, work_id=work_id, work_title=work_id)
+
+
+def _as_started(store: Store, runs: list[Run]) -> dict[str, JobRecord]:
+    """Return the jobs of runs; a test run's job is the edited version under test."""
+    records = store.jobs.get_many({run.job_id for run in runs})
+    tests = store.requests.tests_under_way()
+    for run in runs:
+        if run.id in tests and run.job_id in records:
+            records[run.job_id] = records[run.job_id].evolve(spec=tests[run.id])
+    return records
+
+
+def _begun_stops(
+    store: Store, runs: list[Run], records: Mapping[str, JobRecord], awake_until: int
+) -> dict[str, BegunStop]:
+    """Return the runs that the previous engine was asked to stop, since it may have crashed before doing so."""
+    deadlines = {run.id: deadline_at(records[run.job_id], run) for run in runs if run.job_id in records}
+    stops = {
+        run_id: BegunStop(TIME_LIMIT, ends_at)
+        for run_id, ends_at in deadlines.items()
+        if ends_at is not None and ends_at <= awake_until
+    }
+    for request in store.requests.others():
+        if request.kind is RequestKind.CANCEL:
+            stops.setdefault(request.run_id, BegunStop(BY_USER, request.at))
+    return stops

@@ -1,4 +1,4 @@
-"""Claiming: the atomic step that turns due jobs into running ones; always inside the engine's transaction."""
+"""Claiming: the atomic step that turns due jobs into running ones, always inside the engine's transaction."""
 
 from __future__ import annotations
 
@@ -6,30 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
-from halo_scheduler.engine.candidates import Candidate, oldest_first
-from halo_scheduler.engine.chains import ChainRuns
-from halo_scheduler.engine.manual_runs import RunsByHand
+from halo_scheduler.engine.candidates import Candidate, StartConditions, Wait, oldest_first
 from halo_scheduler.engine.recovery import JobFaultIsolation
-from halo_scheduler.engine.skipped_runs import SkippedRuns
-from halo_scheduler.engine.slots import Slots
-from halo_scheduler.engine.surroundings import StartConditions, Wait
+from halo_scheduler.engine.requested_runs import ChainRuns, RunsByHand
+from halo_scheduler.engine.slots import SkippedRuns, Slots
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import Run, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind, changes_of, gathered
-from halo_scheduler.rules.blockers import Hold, Holds, never_again
-from halo_scheduler.schedule.days import local_day
+from halo_scheduler.rules.blockers import Hold, Holds
+from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
 
-# Only today counts; some days more are kept for a clock that is set back.
+# Only today's usage counts; a few more days are kept in case the clock is set back.
 _USAGE_KEPT_MS = 7 * DAY_MS
-# Of what was overlooked, one is enough to know; behind so many that wait for something else, nobody looks for it.
+# How many due jobs are searched for one that could have started.
 _MOST_OVERLOOKED = 1_000
 
 
 class Claims:
-    """Claims for one engine, whose generation every run carries."""
+    """Claims runs for one engine; every run carries the engine's generation."""
 
     def __init__(
         self,
@@ -50,15 +47,14 @@ class Claims:
         self._usage_kept_from = ""
 
     def claim(self, now_ms: int, running: Iterable[str | None]) -> list[tuple[JobRecord, Run]]:
-        """Turn due jobs into running ones, the oldest first, as far as they may start and there are places.
+        """Claim what is due and not blocked, oldest first, as far as the concurrency limits allow.
 
-        `running` are the groups of the runs under way.
+        `running` has the group of each active run.
         """
         self._start_conditions.begin(now_ms)
         in_group = Counter(running)
         places = self._max_concurrent() - in_group.total()
-        by_hand = self._by_hand.claim(now_ms, places)
-        in_group.update(record.spec.group for record, _ in by_hand)
+        by_hand = self._by_hand.claim(now_ms, places, in_group)
         places -= len(by_hand)
         round_ = _Round(
             self._store,
@@ -77,45 +73,51 @@ class Claims:
         return claimed
 
     def _mark_the_rest(self, now_ms: int) -> None:
-        """Note on the due jobs that nobody looked at that they wait for a place."""
-        if not self._start_conditions.is_all_quiet:  # Otherwise all were looked at.
+        """Mark the due jobs that were not considered as waiting for the concurrency limit."""
+        if not self._start_conditions.is_all_quiet:  # Otherwise all were considered.
             marked = self._store.jobs.mark_waiting(now_ms, but_for=self._start_conditions.quiet_groups)
             self._skipped_runs.tell(*changes_of(marked))
 
     def _forget_usage(self, now_ms: int) -> None:
-        """Delete, once a day, what was used up on days long past."""
+        """Delete the daily usage of old days, once a day."""
         day = local_day(max(0, now_ms - _USAGE_KEPT_MS))
         if day != self._usage_kept_from:
             self._store.usage.forget_before(day)
             self._usage_kept_from = day
 
     def is_overlooking(self, now_ms: int, running: Iterable[str | None]) -> bool:
-        """Tell whether something that needs only a place, and could have one, has not been claimed."""
+        """Return whether something is due and within all limits, but was not claimed."""
         in_group = Counter(running)
         if in_group.total() >= self._max_concurrent():
             return False
         full = {group for group, most in self._store.groups.limits().items() if in_group[group] >= most}
         due = self._store.jobs.due(now_ms, _MOST_OVERLOOKED)
-        wanted = [request.job_id for request in self._store.requests.triggers(_MOST_OVERLOOKED)]
+        wanted = {
+            request.job_id: request.passes_group
+            for request in self._store.requests.triggers(_MOST_OVERLOOKED)
+        }
         return any(
             record.waiting_for in (None, WaitingFor.AT_CAPACITY) and record.spec.group not in full
             for record in due
-        ) or any(record.run_id is None for record in self._store.jobs.get_many(wanted).values())
+        ) or any(
+            record.run_id is None and (wanted[record.id] or record.spec.group not in full)
+            for record in self._store.jobs.get_many(wanted).values()
+        )
 
     def take_news(self) -> list[Change]:
-        """Return what was recorded beside the runs that were claimed, once."""
+        """Return the changes made beside the claims since the last call."""
         news = self._skipped_runs.take_news()
-        # Thousands may begin to wait at once; but of a run that does not start, somebody wants to know which.
+        # Thousands of jobs may begin to wait at once, so these changes are merged; skipped runs are listed one by one.
         waiting = [change for change in news if change.kind is ChangeKind.JOB]
         return [*gathered(waiting), *(change for change in news if change.kind is not ChangeKind.JOB)]
 
     def drop_stale_requests(self, now_ms: int) -> None:
-        """Do not start by hand today what someone asked for while no engine was there to hear it."""
+        """Drop the manual runs that were requested while no engine was running."""
         self._by_hand.drop_stale(now_ms)
 
 
 class _Round:
-    """One tick's look at everything that may start by itself."""
+    """One tick's pass over due jobs and chain runs."""
 
     def __init__(
         self,
@@ -140,13 +142,13 @@ class _Round:
         self._busy: set[str] = set()
         self._seen: set[str] = set()
         self._claimed: list[tuple[JobRecord, Run]] = []
-        # By job, those that could have run after another one, and do not.
+        # By job id: the jobs whose chain run could have started, but did not.
         self._not_started: dict[str, JobRecord] = {}
         self.changed: dict[str, JobRecord] = {}
-        """The jobs that are not as they were read."""
+        """The jobs that were changed since they were read."""
 
     def claim(self, by_hand: Iterable[tuple[JobRecord, Run]]) -> list[tuple[JobRecord, Run]]:
-        """Claim what may start beside the runs by hand that were claimed before."""
+        """Claim due jobs and chain runs; `by_hand` are the manual runs already claimed in this tick."""
         self._busy.update(record.id for record, _ in by_hand)
         chain_runs = self._chain_runs.candidates(self._now_ms)
         if not self._fill_places(chain_runs):
@@ -160,9 +162,9 @@ class _Round:
         return self._claimed
 
     def _fill_places(self, chain_runs: Sequence[Candidate]) -> bool:
-        """Claim the oldest first as long as there are places; tell whether all that is due was looked at.
+        """Claim the oldest first until the limit is reached; return whether everything due was considered.
 
-        When all are quiet it is in any case: some slots are skipped, and no job that keeps quiet lacks a place.
+        During quiet hours for all jobs everything is considered: slots are skipped or wait, and none uses the limit.
         """
         if self._places <= 0 and not self._start_conditions.is_all_quiet:
             return False
@@ -173,7 +175,7 @@ class _Round:
         return True
 
     def _look_without_a_place(self) -> None:
-        """Keep deadlines, and the quiet times of groups, also when there is no place."""
+        """Enforce condition deadlines and the quiet hours of groups although the limit is reached."""
         for record in self._store.jobs.due_with_conditions(self._now_ms):
             self._consider(Candidate(record))
         for group in self._start_conditions.quiet_groups:
@@ -244,7 +246,7 @@ class _Round:
             self._not_started[record.id] = record
 
     def _verdict(self, candidate: Candidate) -> Wait | Hold | None:
-        """Return what keeps a job from starting, the first of all in this order; None when nothing does."""
+        """Return the first blocker of a job, or None: a hold, then quiet hours and conditions, then a limit."""
         record = candidate.record
         self._holds = self._holds or Holds(self._store, self._now_ms)
         is_slot = candidate.request is None
@@ -255,7 +257,7 @@ class _Round:
         has_place = self._has_place(record.spec.group)
         verdict = self._start_conditions.look(candidate, has_place=has_place)
         if isinstance(verdict, Hold) and is_slot:
-            return Hold(verdict.reason, f"{verdict.sentence}{never_again(record)}")
+            return verdict.for_slot(record)
         if verdict is not None or has_place:
             return verdict
         self._start_conditions.keep_in_view(record)
@@ -266,7 +268,7 @@ class _Round:
         return self._places > 0 and not is_full
 
     def _full_groups(self) -> list[str]:
-        """Return the groups without a place whose jobs would not wait for anything else."""
+        """Return the groups at their limit whose jobs have no other blocker."""
         if self._start_conditions.is_all_quiet:
             return []
         quiet = self._start_conditions.quiet_groups

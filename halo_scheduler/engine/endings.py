@@ -1,4 +1,4 @@
-"""Recording how runs ended, with all that means for their jobs; always inside the engine's transaction."""
+"""Recording the ends of runs and their effects on jobs, always inside the engine's transaction."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from halo_scheduler.engine.recovery import JobFaultIsolation
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_question_id
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.rules.chains import ask_for_followers, ask_instead_of_retry
-from halo_scheduler.rules.hints import hints_after, takes_hints
-from halo_scheduler.rules.planning import UNPLANNABLE, WAITED, plan_after_run, plan_sooner
-from halo_scheduler.schedule.days import local_day
+from halo_scheduler.rules.planning import (
+    UNPLANNABLE,
+    WAITED,
+    hints_after,
+    plan_after_run,
+    plan_sooner,
+    takes_hints,
+)
+from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.store.outputs import StoredOutput
-from halo_scheduler.store.runs import RunEnd
+from halo_scheduler.store.runs import RunEnd, Spent, StoredOutput
 from halo_scheduler.store.store import Store
-from halo_scheduler.store.usage import Spent
-
-_TAKES_NONE = "what it proposed was not taken, as its job has no next run that could be moved"
 
 
 class Ending(NamedTuple):
-    """A run, how it ended, and what it left for a person to decide."""
+    """A run, its result, and the question it asks, if any."""
 
     run: Run
     end: RunEnd
@@ -34,13 +37,13 @@ class Ending(NamedTuple):
 
 
 def ending_of(run: Run, ended: Ended, now_ms: int) -> Ending:
-    """Return what is recorded of a run's end."""
+    """Return what is recorded about the end of a run."""
     end = RunEnd(
         outcome=ended.outcome,
         finished_at=now_ms if ended.finished_at is None else ended.finished_at,
         reason=ended.reason,
-        error=ended.error,
-        note=ended.note,
+        message=ended.message,
+        notes=ended.notes,
         exit_code=ended.exit_code,
         http_status=ended.http_status,
         cost=ended.cost,
@@ -52,13 +55,13 @@ def ending_of(run: Run, ended: Ended, now_ms: int) -> Ending:
 
 
 class Endings:
-    """Writes the ends of runs; what changed by that is for the caller to tell, once it is true."""
+    """Records the ends of runs; the caller publishes the changes after the commit."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def record(self, endings: Sequence[Ending]) -> list[Change]:
-        """Write how runs ended, what they spent, asked and proposed, plan their jobs anew, and ask for followers."""
+        """Record ends with their usage, questions and hints, replan the jobs, and request chain runs."""
         if not endings:
             return []
         self._store.runs.finish([(ending.run.id, ending.end) for ending in endings])
@@ -71,12 +74,12 @@ class Endings:
         return changes
 
     def record_outputs(self, ends: Iterable[Ended]) -> None:
-        """Keep what runs printed, as far as it is known."""
+        """Store the output of runs, as far as it is known."""
         kept = [(ended.run_id, ended.output) for ended in ends if ended.output is not None]
         self._store.outputs.insert([_stored(run_id, output) for run_id, output in kept if output.total_bytes])
 
     def record_late(self, lates: Iterable[tuple[Run, Late]], now_ms: int) -> list[Change]:
-        """Add what of a recorded run could be read only once its secrets were at hand."""
+        """Add to a recorded run what could be read only after its secrets were available for redaction."""
         changes: list[Change] = []
         for run, late in lates:
             self._store.outputs.insert([_stored(run.id, late.output)])
@@ -85,15 +88,15 @@ class Endings:
                 self._spend([(run, Spent(0, late.cost))])
             if late.proposal is not None:
                 changes += self._advise_late(run, late.proposal, now_ms)
-            if late.note:
+            if late.note is not None:
                 self._store.runs.add_note(run.id, late.note)
-            if late.cost is not None or late.note or late.proposal is not None:
+            if late.cost is not None or late.note is not None or late.proposal is not None:
                 changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
             changes += self._ask_late(run, late.question, now_ms)
         return changes
 
     def _ask_late(self, run: Run, text: str, now_ms: int) -> list[Change]:
-        """Keep what a run asks in words, also if it was known before that it asks something."""
+        """Store the text of a question, even if the run is already known to ask one."""
         asked = self._store.questions.of_run(run.id) if text else None
         if asked is None:
             return self._ask(run, text, now_ms)
@@ -101,19 +104,19 @@ class Endings:
         return [Change(ChangeKind.QUESTION, job_id=run.job_id, run_id=run.id)]
 
     def _spend(self, spent: Iterable[tuple[Run, Spent]]) -> None:
-        """Count runs and costs on the local day that each run began."""
+        """Add runs and costs to the usage of the local day on which each run began."""
         days: dict[int, str] = {}
         rows: list[tuple[str, str, Spent]] = []
         for run, used in spent:
             if run.started_at is None or not (used.runs or used.cost):
                 continue
-            # Many begin in the same tick.
+            # Many runs start in the same tick, so the day is looked up once.
             day = days.get(run.started_at) or days.setdefault(run.started_at, local_day(run.started_at))
             rows.append((run.job_id, day, used))
         self._store.usage.add(rows)
 
     def _ask(self, run: Run, text: str, asked_at: int) -> list[Change]:
-        """Keep what a run asks; a test run is watched, and asks nobody."""
+        """Store the question of a run; test runs ask none."""
         if not text or run.trigger is Trigger.TEST:
             return []
         question = Question(
@@ -131,7 +134,7 @@ class Endings:
         return [Change(ChangeKind.QUESTION, job_id=run.job_id, run_id=run.id)]
 
     def _plan_on(self, endings: Sequence[Ending]) -> list[Change]:
-        """Plan the jobs of ended runs anew."""
+        """Replan the jobs of ended runs."""
         records = self._store.jobs.get_many({ending.run.job_id for ending in endings})
         saved: list[JobRecord] = []
         changes: list[Change] = []
@@ -143,9 +146,9 @@ class Endings:
             with JobFaultIsolation(self._store, record.id, end.finished_at):
                 after = plan_after_run(record, run, end, self._store.runs.has_slot)
             if after is None:
-                # A fault in planning must not leave the job running for ever.
+                # An error in planning must not leave the job running forever.
                 after = record.evolve(
-                    run_id=None, disabled_reason=StatusReason.ERRORS, last_error=UNPLANNABLE
+                    run_id=None, disabled_reason=StatusReason.ERRORS, last_message=UNPLANNABLE
                 )
             if after.disabled_reason is not None and record.disabled_reason is None:
                 self._note_disabled(after, end.finished_at)
@@ -165,7 +168,7 @@ class Endings:
         return changes
 
     def _advise_late(self, run: Run, proposal: Proposal, now_ms: int) -> list[Change]:
-        """Take in what a run proposed, when that became known after its end was recorded."""
+        """Apply the hints of a run that became known after its end was recorded."""
         self._store.runs.save_proposal(run.id, proposal)
         record, recorded = self._store.jobs.get(run.job_id), self._store.runs.get(run.id)
         if record is None or recorded is None:
@@ -182,11 +185,11 @@ class Endings:
         return [Change(ChangeKind.JOB, job_id=run.job_id)]
 
     def _note_advice(self, run: Run, record: JobRecord, proposal: Proposal, ended_at: int) -> None:
-        """Write down what a run proposed about its own job, or that the job takes no advice."""
+        """Record in the journal what a run proposed for its own job, or that the job ignores hints."""
         if run.trigger is Trigger.TEST:
             return
         if not takes_hints(record.spec, ended_at):
-            self._store.runs.add_note(run.id, _TAKES_NONE)
+            self._store.runs.add_note(run.id, message(MessageKind.HINT_REFUSED))
             return
         hints = record.hints
         advice: dict[str, Any] = {
@@ -200,7 +203,7 @@ class Endings:
             source=HintSource.JOB,
             run_id=run.id,
             **{key: value for key, value in advice.items() if value is not None},
-            expires_at=hints.expires_at,
+            expires_at=hints.next_expires_at if proposal.every_ms is None else hints.expires_at,
             reason=proposal.reason,
         )
 
@@ -211,12 +214,12 @@ class Endings:
 
 
 def _is_tried_again(run: Run, after: JobRecord) -> bool:
-    """Tell whether a run is not the last of its slot: then its end is not yet that of the job."""
+    """Return whether a retry follows: then this attempt's end is not the end of its slot."""
     return run.slot_at is not None and after.slot_at == run.slot_at and after.attempt > run.attempt
 
 
 def _spent(run: Run, end: RunEnd) -> Spent:
-    """Return what a run uses up of its day: a test is no run of the job's own, and a skipped one is none at all."""
+    """Return what a run adds to its day's usage; test runs and skipped runs add nothing."""
     is_counted = run.trigger is not Trigger.TEST and end.outcome is not Outcome.SKIPPED
     return Spent(int(is_counted), end.cost or 0.0)
 

@@ -1,33 +1,32 @@
-"""The engine: claims what is due, starts it, records how it ended; it never waits for a job."""
+"""The engine: claims what is due, starts it and records its end; it never waits for a run."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.callback import Handlers
 from halo_scheduler.actions.run_services import BY_USER, QUIT, TIME_LIMIT, StopReason
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.clock import Clock, ClockSteps
-from halo_scheduler.engine.active_runs import ActiveRun, ActiveRuns
+from halo_scheduler.engine.active_runs import ActiveRun, ActiveRuns, Leftovers, find_leftovers
+from halo_scheduler.engine.candidates import StartConditions
 from halo_scheduler.engine.claims import Claims
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
-from halo_scheduler.engine.full_disk import DiskReclaimer
-from halo_scheduler.engine.handle import Handle
-from halo_scheduler.engine.held_lease import HeldLease
-from halo_scheduler.engine.keep_awake import SleepInhibitor
-from halo_scheduler.engine.outage import Outage, ended_at
+from halo_scheduler.engine.handle import Handle, HeldLease
+from halo_scheduler.engine.maintenance import DiskReclaimer
 from halo_scheduler.engine.post_run import PostRun
-from halo_scheduler.engine.recovery import Recovery
-from halo_scheduler.engine.starting import RunResources, Starter
-from halo_scheduler.engine.surroundings import StartConditions
-from halo_scheduler.engine.takeover import Leftovers, find_leftovers
-from halo_scheduler.errors import StoreUnavailableError
+from halo_scheduler.engine.recovery import Outage, Recovery
+from halo_scheduler.engine.run_log import RunLog
+from halo_scheduler.engine.starting import RunResources, SleepInhibitor, Starter
+from halo_scheduler.errors import StoreError, StoreUnavailableError
 from halo_scheduler.model import Run
+from halo_scheduler.model.alarms import StoreTrouble
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.store.requests import RequestKind
+from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
 
@@ -39,7 +38,7 @@ MAX_DELAY_MS = 60_000
 
 
 class Engine:
-    """Runs the jobs of one database, as long as it holds the lease."""
+    """Runs the jobs of one database while it holds the lease."""
 
     def __init__(
         self,
@@ -78,6 +77,7 @@ class Engine:
         self._endings = Endings(store)
         self._disk = DiskReclaimer(store.database, self._runs, lambda: self.handle.ended, clock.now_ms)
         self._outage = Outage()
+        self._run_log = RunLog(store)
         self._conditions_changed = False
         self._claims = self._make_claims()
         self._claiming = False
@@ -95,14 +95,14 @@ class Engine:
         return ObservedSurroundings(self.handle.submit, self.recheck_conditions)
 
     def recheck_conditions(self) -> None:
-        """Check again, from whatever thread, the conditions of jobs that wait: their surroundings have changed."""
+        """Recheck, from any thread, the conditions of waiting jobs after the system reported a change."""
         self.handle.post(self._note_changed_conditions)
 
     def _note_changed_conditions(self) -> None:
         self._conditions_changed = True
 
     def drain_inbox(self) -> bool:
-        """Do what other threads posted; tell whether that needs a tick: runs have ended, conditions changed."""
+        """Run the calls posted by other threads; return whether a tick is due: runs ended or conditions changed."""
         self.handle.drain()
         return bool(self.handle.ended or self._post_run.deferred_outputs.arrived or self._conditions_changed)
 
@@ -118,11 +118,11 @@ class Engine:
 
     @property
     def living_count(self) -> int:
-        """How many runs have not ended: those that have may still have to be recorded."""
+        """How many runs have not ended; ended runs that are not recorded yet do not count."""
         return len(self._runs.ids.difference(ended.run_id for ended in self.handle.ended))
 
     def start(self) -> None:
-        """Take the lease and put right what the last engine left; EngineHeldError names a holder."""
+        """Take the lease and recover what the previous engine left; EngineHeldError names another holder."""
         now_ms = self._clock.now_ms()
         self._store.check()
         try:
@@ -132,9 +132,11 @@ class Engine:
             raise
         self._note_tick(now_ms)
         self._claiming = True
-        self._adopt(left)
-        for change in [*changes, *self._take_news()]:
-            self._publish(change)
+        # Runs that outlived the previous engine are ours now.
+        for adopted, active_run in left.living:
+            self._starter.adopt(adopted, active_run)
+        self._post_run.take_up(left.ended, self._runs.ids)
+        self._announce([*changes, *self._take_news()])
 
     def _take_lease(self, now_ms: int) -> tuple[Leftovers, list[Change]]:
         changes = [Change(ChangeKind.ENGINE)]
@@ -162,28 +164,29 @@ class Engine:
         self._recovery.plan_the_unplanned(now_ms)
         return left
 
-    def _adopt(self, left: Leftovers) -> None:
-        """Go on with the runs that outlived their engine, and clear away what the others left."""
-        for adopted, active_run in left.living:
-            self._starter.adopt(adopted, active_run)
-        self._post_run.take_up(left.ended, self._runs.ids)
-
     def adopt_orphans(self) -> None:
-        """Make this process, where the system can do that, the parent of what its runs leave without one."""
+        """Make this process the subreaper of its runs' orphans, where the system supports it."""
         self._post_run.start_adopting()
 
     def stop_runs(self) -> None:
-        """Stop all that can be stopped, as for a quit."""
+        """Stop all runs that can be stopped, because Halo quits."""
         self._runs.want_all_stopped(QUIT)
         self._runs.stop_what_must(self._clock.now_ms())
 
     def stop_claiming(self) -> None:
-        """Start nothing any more, and so observe no conditions; what runs goes on."""
+        """Claim no more runs and stop watching conditions; active runs continue."""
         self._claiming = False
         self._start_conditions.close()
+        if self._lease.note_stopping():
+            self._publish(Change(ChangeKind.ENGINE))
+
+    def resume_claiming(self) -> None:
+        """Start jobs again after all."""
+        self._claiming = True
+        self._lease.note_resumed()
 
     def release(self) -> None:
-        """Leave the lease to others; should that not be possible, they take it once this process is gone."""
+        """Release the lease; if that cannot be written, others can take it once this process is gone."""
         if not self.is_started:
             return
         self.leave_runs()
@@ -196,17 +199,17 @@ class Engine:
         self._publish(Change(ChangeKind.ENGINE))
 
     def is_overlooking(self) -> bool:
-        """Tell whether something could have started at the last tick, but did not."""
+        """Return whether the last tick left something unclaimed that could have started."""
         running = [active_run.group for active_run in self._runs.still_running()]
         return self._claiming and self._claims.is_overlooking(self._lease.renewed_at, running)
 
     def reset_claims(self) -> None:
-        """Forget what was gathered for claiming: should that be wrong, the next tick reads what is right."""
+        """Discard the state cached for claims, so that the next tick reads everything again."""
         self._start_conditions.close()
         self._claims = self._make_claims()
 
     def leave_runs(self) -> None:
-        """Let what runs live on for the next engine, which then keeps the machine awake for it."""
+        """Leave active runs to the next engine, which then keeps the computer awake for them."""
         self._runs.leave()
         self.resources.close_connections()
         self._post_run.stop_adopting()
@@ -216,16 +219,33 @@ class Engine:
     # --- A tick --------------------------------------------------------------------------------------
 
     def tick(self) -> list[str]:
-        """Record what ended, claim what is due in one transaction, then start it; return the started runs."""
+        """Record ends and claim what is due in one transaction, then start the claimed runs and return them."""
         now_ms = self._clock.now_ms()
         try:
             started = self._disk.retry_when_full(self._tick)
         except StoreUnavailableError:
             self._outage.begin_or_go_on(self._lease.renewed_at, now_ms)
-            self.handle.ended = ended_at(self.handle.ended, now_ms)
+            self._stop_without_store(now_ms)
             raise
         self._outage.end(now_ms)
         return started
+
+    def _stop_without_store(self, now_ms: int) -> None:
+        """Stop the runs that must be stopped although the store cannot be written; reading is enough for that."""
+        requests: list[Request] = []
+        with suppress(StoreError):
+            requests = self._store.requests.others()
+        self._runs.mark_none_done()
+        self._runs.stop_now((one.run_id for one in requests if one.kind is RequestKind.CANCEL), now_ms)
+
+    def stop_run(self, run_id: str) -> None:
+        """Stop a run at once; for when the store cannot take a request."""
+        self._runs.stop_now([run_id], self._clock.now_ms())
+
+    def trouble(self, error: StoreError) -> StoreTrouble:
+        """Return what is wrong with the store, since when, and which ends could not be recorded."""
+        since = self._outage.since or self._clock.now_ms()
+        return StoreTrouble.of(error, since, self._runs.unrecorded(self.handle.ended))
 
     def _tick(self) -> list[str]:
         self.drain_inbox()
@@ -242,10 +262,11 @@ class Engine:
             self._record_ends(now_ms, changes)
             self._recovery.settle_outage(self._outage, now_ms)
             self._take_requests(now_ms, changes)
-            self._end_overdue(now_ms, changes)
+            for overdue in self._runs.overdue(now_ms):
+                self._end_early(overdue.run, TIME_LIMIT, now_ms, changes)
             claimed = self._claim(now_ms, changes)
             self._store.lease.renew(self._lease.generation, now_ms, runs=len(claimed), zone=zone)
-        # Only now is it true: what was written can no longer be undone.
+        # Only after the commit: what was written can no longer be rolled back.
         for record, run in claimed:
             self._runs.add(ActiveRun.of(record, run))
         self._recovery.zone = zone
@@ -255,12 +276,20 @@ class Engine:
         self._forget_done()
         self._runs.stop_what_must(self._clock.now_ms())
         self._start_conditions.follow()
-        for change in [*changes, *self._take_news()]:
+        changes += self._take_news()
+        for change in changes:
             self._publish(change)
         started = [run.id for record, run in claimed if self._try_to_start(record, run)]
-        # Last: whatever keeps it from being read, what is claimed has begun.
+        # Last, so that an error while reading cannot keep claimed runs from starting.
+        self._run_log.write(changes, now_ms)
         self._post_run.settlement.look_at_questions()
         return started
+
+    def _announce(self, changes: list[Change]) -> None:
+        """Publish and log committed changes."""
+        for change in changes:
+            self._publish(change)
+        self._run_log.write(changes, self._clock.now_ms())
 
     def _note_tick(self, now_ms: int) -> None:
         self._lease.note_renewed(now_ms)
@@ -270,9 +299,9 @@ class Engine:
         return self._recovery.take_news() + self._claims.take_news()
 
     def delay_ms(self) -> int:
-        """Return how long the loop may sleep: until the next instant, but never over a minute since the last tick.
+        """Return how long the loop may sleep: until the next instant, at most a minute after the last tick.
 
-        That minute is counted by the monotonic clock: should the wall clock be set, no instant may come for years.
+        The minute is monotonic: if the wall clock is set back, the next instant may be years away.
         """
         now_ms = self._clock.now_ms()
         instants = [self._store.jobs.next_instant(self._lease.renewed_at), self._runs.next_deadline_at]
@@ -284,26 +313,22 @@ class Engine:
         return min(max(min(delays), 0), MAX_DELAY_MS)
 
     def poll_delay_ms(self) -> int:
-        """Return how long until a run wants to be polled, which takes less than a tick."""
+        """Return the delay until a run is due for a poll, which costs less than a tick."""
         polls = [at for at in (self._runs.next_poll_at, self._post_run.due_at) if at is not None]
         return min(max(min(polls) - self._clock.now_ms(), 0), MAX_DELAY_MS) if polls else MAX_DELAY_MS
 
     def poll(self) -> bool:
-        """Poll the runs that want it; tell whether a tick is needed: some have ended, or the clock was set."""
+        """Poll the runs that are due for it; return whether a tick is needed: runs ended, or the clock was set."""
         now_ms = self._clock.now_ms()
         self._notice_clock()
         news = self._runs.poll(now_ms)
         if news:
-            with self._lease.transaction():
-                self._store.runs.save_progress(news)
-            for run_id, _, _ in news:
-                job_id = self._runs[run_id].run.job_id
-                self._publish(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run_id))
+            self.handle.save_progress(news)
         self._post_run.poll(now_ms)
         return bool(self.handle.ended) or self._clock_was_set
 
     def _notice_clock(self) -> None:
-        """Move what runs wait for along with a clock that was set: a time limit is a duration, not an instant."""
+        """Shift deadlines and poll times after the clock was set: a time limit is a duration, not an instant."""
         step_ms = self._clock_steps.take()
         if step_ms:
             self._clock_was_set = True
@@ -311,7 +336,7 @@ class Engine:
             self._runs.shift(step_ms)
 
     def wait_for_end(self, timeout_s: float) -> bool:
-        """Wait until some run ends, for those who have no event loop; tell whether one did."""
+        """Wait until a run ends, for callers without an event loop; return whether one did."""
         if not self.handle.wait(min(timeout_s, self.poll_delay_ms() / 1_000)):
             self.poll()
         return self.drain_inbox()
@@ -319,9 +344,7 @@ class Engine:
     # --- Ends ----------------------------------------------------------------------------------------
 
     def _record_ends(self, now_ms: int, changes: list[Change]) -> None:
-        ends = list(
-            {ended.run_id: ended for ended in self.handle.ended if ended.run_id in self._runs}.values()
-        )
+        ends = list({one.run_id: one for one in self.handle.ended if one.run_id in self._runs}.values())
         self._store.runs.save_progress(
             [(ended.run_id, *ended.progress) for ended in ends if ended.progress is not None]
         )
@@ -329,21 +352,16 @@ class Engine:
         self._endings.record_outputs(ends)
         self._post_run.deferred_outputs.expect(ended.run_id for ended in ends if ended.needs_secrets)
 
-    def _end_overdue(self, now_ms: int, changes: list[Change]) -> None:
-        """Stop runs past their time limit."""
-        for active_run in self._runs.overdue(now_ms):
-            self._end_early(active_run.run, TIME_LIMIT, now_ms, changes)
-
     def _end_early(self, run: Run, why: StopReason, now_ms: int, changes: list[Change]) -> None:
-        """Stop what can be stopped, and record that when it is done; of a function, only the record can end."""
+        """Stop a run, whose end is recorded later; a Python function cannot be stopped, so its end is recorded now."""
         if run.id in self._runs.works:
             self._runs.want_stop(run.id, why)
         else:
-            end = RunEnd(outcome=why.outcome, finished_at=now_ms, error=why.error)
+            end = RunEnd(outcome=why.outcome, finished_at=now_ms, message=why.message)
             changes += self._finish([Ending(run, end)])
 
     def _finish(self, endings: list[Ending]) -> list[Change]:
-        """Record the ends of runs, and forget these once that is written."""
+        """Record the ends of runs, and remove these once that is committed."""
         self._runs.mark_done(ending.run.id for ending in endings)
         return self._endings.record(endings)
 
@@ -361,7 +379,7 @@ class Engine:
             if active_run is not None and not self._runs.is_done(request.run_id):
                 self._end_early(active_run.run, BY_USER, now_ms, changes)
             if active_run is None or self._runs.is_done(request.run_id):
-                # Not before it is done: a crash on the way must not lose the wish.
+                # Only once the run has ended, so that a crash does not lose the request.
                 self._store.requests.close(request)
 
     def _claim(self, now_ms: int, changes: list[Change]) -> list[tuple[JobRecord, Run]]:
@@ -372,14 +390,11 @@ class Engine:
         changes += [Change(ChangeKind.RUN_STARTED, job_id=run.job_id, run_id=run.id) for _, run in claimed]
         return claimed
 
-    # --- Starting ------------------------------------------------------------------------------------
-
     def _try_to_start(self, record: JobRecord, run: Run) -> bool:
-        """Start a claimed run; a job that nothing here can run is skipped."""
+        """Start a claimed run; it is recorded as skipped if no runner supports its action."""
         if self._starter.start(record, run):
             return True
         changes = self._starter.skip_unsupported(record, run, self._finish)
         self._forget_done()
-        for change in changes:
-            self._publish(change)
+        self._announce(changes)
         return False

@@ -1,26 +1,141 @@
-"""The engine as its runs see it: its clock, its threads, and where they report what happened."""
+"""The engine as runs, work queues and conditions see it: its lease, clock, threads and inbox."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.threads import DaemonPool, Inbox
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.active_runs import ActiveRuns
-from halo_scheduler.engine.held_lease import HeldLease
-from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.model import Run, WaitingFor
+from halo_scheduler.errors import EngineHeldError, StaleEngineError, StoreError, StoreUnavailableError
+from halo_scheduler.host.process import is_alive, own_identity
+from halo_scheduler.model import Run
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.messages import Message, MessageKind, message
+from halo_scheduler.model.words import Shortage
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.lease import LEASE_MS, EngineRow
+from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 
+_SURELY_OURS_MS = 1_000
 _LOG = logging.getLogger(__name__)
 
 
+class HeldLease:
+    """The lease of this engine: its generation, and when it was last renewed."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self.generation = 0
+        self.renewed_at = 0
+        self.renewed_ms = clock.monotonic_ms()
+        """When it was renewed, by the monotonic clock."""
+
+    @property
+    def is_held(self) -> bool:
+        return self.generation > 0
+
+    def take(self, owner: str, zone: str, now_ms: int) -> EngineRow | None:
+        """Take the lease if it is free or its holder is gone; EngineHeldError names a living holder.
+
+        Runs inside the engine's start transaction. Returns the row as the previous engine left it.
+        """
+        before = self._store.lease.read()
+        if before is not None and before.is_held(now_ms) and is_alive(before.pid, before.process_start):
+            raise EngineHeldError(f"the jobs are run by {before.owner} (process {before.pid})")
+        self.generation = 1 if before is None else before.generation + 1
+        self._store.lease.take(self._row(owner, zone, now_ms))
+        self._store.events.append(
+            now_ms,
+            EventKind.ENGINE_STARTED,
+            owner=owner,
+            generation=self.generation,
+            awake_until=None if before is None else before.awake_until,
+        )
+        return before
+
+    def _row(self, owner: str, zone: str, now_ms: int) -> EngineRow:
+        pid, process_start = own_identity()
+        return EngineRow(
+            generation=self.generation,
+            owner=owner,
+            pid=pid,
+            process_start=process_start,
+            expires_at=now_ms + LEASE_MS,
+            started_at=now_ms,
+            stopped_at=None,
+            last_tick_at=now_ms,
+            ticks=0,
+            runs=0,
+            zone=zone,
+            file=self._store.database.identity,
+        )
+
+    def note_renewed(self, now_ms: int) -> None:
+        """Note the renewal of the lease, after its commit."""
+        self.renewed_at = now_ms
+        self.renewed_ms = self._clock.monotonic_ms()
+
+    def is_surely_held(self) -> bool:
+        """Return, on any thread, whether the lease cannot have expired since its last renewal.
+
+        Both clocks must agree: other engines judge by the wall clock, which may be set while this process is suspended.
+        """
+        by_wall_ms = abs(self._clock.now_ms() - self.renewed_at)
+        return max(by_wall_ms, self._clock.monotonic_ms() - self.renewed_ms) < LEASE_MS
+
+    def check_before_start(self) -> None:
+        """Raise StaleEngineError if another engine has taken over; called right before each start.
+
+        A lease renewed within the last second is not checked. Otherwise the store is read: this process may have been
+        suspended for longer than the lease lasts.
+        """
+        if abs(self._clock.now_ms() - self.renewed_at) > _SURELY_OURS_MS:
+            self._store.lease.check(self.generation)
+
+    def note_stopping(self) -> bool:
+        """Record that the engine is stopping; return whether that could be recorded."""
+        try:
+            with self.transaction():
+                self._store.lease.note_stopping(self.generation, self._clock.now_ms())
+        except (StaleEngineError, StoreError) as error:
+            _LOG.debug("That the engine stops could not be recorded: %s", error)
+            return False
+        return True
+
+    def note_resumed(self) -> None:
+        """Record that the engine goes on after all."""
+        with self.transaction():
+            self._store.lease.note_stopping(self.generation, None)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Open a transaction outside a tick, provided that this engine still holds the lease."""
+        with self._store.transaction():
+            self._store.lease.check(self.generation)
+            yield
+
+    def release(self, running: int) -> None:
+        """Release the lease."""
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            if self._store.lease.give_up(self.generation, now_ms):
+                self._store.events.append(now_ms, EventKind.ENGINE_STOPPED, running=running)
+
+    def forget(self) -> None:
+        """Forget the lease, whether or not its release could be written."""
+        self.generation = 0
+
+
 class Handle:
-    """Given to runs, work sources and conditions; the engine drains what they post."""
+    """What the engine passes to runs, work queues and conditions; the engine drains what they post."""
 
     def __init__(
         self,
@@ -49,54 +164,77 @@ class Handle:
         return self._clock.now_ms()
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Do something that may block, on another thread."""
+        """Run a call that may block on another thread."""
         self._pool.submit(work)
 
     def is_in_charge(self) -> bool:
-        """Tell, on whatever thread, whether nobody else can have taken over meanwhile."""
+        """Return, on any thread, whether this engine certainly still holds the lease."""
         return self._lease.is_surely_held()
 
     def post(self, news: Callable[[], None]) -> None:
-        """Do something on the engine's thread, from whatever thread."""
+        """Run a call on the engine's thread, from any thread."""
         self._inbox.put(news)
         self._wake_once()
 
     def drain(self) -> None:
-        """Do what was posted, on the engine's thread."""
+        """Run the posted calls, on the engine's thread."""
         self._inbox.take_in()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until something is posted and do it, for those who have no event loop; tell whether it was."""
+        """Wait for a posted call and run it, for callers without an event loop; return whether there was one."""
         return self._inbox.wait(timeout_s)
 
     def end(self, ended: Ended) -> None:
-        """Take in the end of a run, on the engine's thread."""
-        self.ended.append(ended)
+        """Take the end of a run, on the engine's thread."""
+        # While the store cannot be written, the end is recorded much later.
+        at = self._clock.now_ms() if ended.finished_at is None else ended.finished_at
+        self.ended.append(replace(ended, finished_at=at))
         self._wake_once()
 
     def _wake_once(self) -> None:
         if self._inbox.needs_wake():
             self.wake()
 
-    def note_start_wait(self, run: Run, waiting_for: WaitingFor | None, reason: str = "") -> None:
+    def note_start_wait(self, run: Run, shortage: Shortage | None) -> None:
         """Show what the start of a run waits for, on the engine's thread; None once it has started."""
         try:
             with self._lease.transaction():
-                self.save_start_wait(run.id, waiting_for, reason)
-            if waiting_for is not None:
-                self.note_on(run, f"it waited for {reason}")
+                self.save_start_wait(run.id, shortage)
+            if shortage is not None:
+                self.note_on(run, message(MessageKind.WAITED_FOR_SHORTAGE, shortage=shortage))
         except StoreUnavailableError as error:
-            # Its end carries the reason, too; a full disk must not keep the run from being started.
+            # The run's end carries the reason too; a full disk must not keep the run from starting.
             _LOG.warning("What a start waits for could not be recorded: %s", error)
         self._publish(Change(ChangeKind.JOB, job_id=run.job_id))
 
-    def save_start_wait(self, run_id: str, waiting_for: WaitingFor | None, reason: str = "") -> None:
-        """Store what the start of a run waits for, within a transaction of the caller."""
-        self._store.jobs.save_start_wait(run_id, waiting_for, reason)
-        self._store.runs.save_start_wait(run_id, "" if waiting_for is None else f"waiting for {reason}")
+    def save_start_wait(self, run_id: str, shortage: Shortage | None) -> None:
+        """Store what the start of a run waits for, inside the caller's transaction."""
+        self._store.jobs.save_start_wait(run_id, shortage)
+        waiting = message(MessageKind.WAITING_FOR_SHORTAGE, shortage=shortage)
+        self._store.runs.save_start_wait(run_id, None if shortage is None else waiting)
+
+    def snooze(self, job_id: str, for_ms: int) -> None:
+        """Ask for another run of a job that starts no earlier than then, on the engine's thread."""
+        at = self._clock.now_ms() + for_ms
+        request = Request(kind=RequestKind.SNOOZED, job_id=job_id, run_id=new_run_id(), at=at)
+        with self._lease.transaction():
+            self._store.requests.append(request)
+        self._publish(Change(ChangeKind.JOB, job_id=job_id))
+
+    def save_progress(self, news: Sequence[tuple[str, float, str]]) -> None:
+        """Store the progress of runs; a failed write is reported by the next tick."""
+        try:
+            with self._lease.transaction():
+                self._store.runs.save_progress(news)
+        except StoreUnavailableError as error:
+            _LOG.debug("Progress could not be recorded: %s", error)
+            return
+        for run_id, _, _ in news:
+            job_id = self._runs[run_id].run.job_id
+            self._publish(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run_id))
 
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
-        """Store which item a run works on, on the engine's thread."""
+        """Store which work item a run has taken, on the engine's thread."""
         with self._lease.transaction():
             self._store.runs.save_work(run_id, work_id, title, url)
         active_run = self._runs.get(run_id)
@@ -105,12 +243,12 @@ class Handle:
             self._runs.add(active_run._replace(run=run))
             self._publish(Change(ChangeKind.RUN_PROGRESS, job_id=run.job_id, run_id=run_id))
 
-    def note_on(self, run: Run, sentence: str) -> None:
-        """Add a note to a run, be it under way or recorded; each sentence once, also over a restart."""
+    def note_on(self, run: Run, note: Message) -> None:
+        """Add a note to an active or recorded run; the same note is added once, even across restarts."""
         recorded = self._store.runs.get(run.id)
-        if recorded is None or sentence in recorded.note:
+        if recorded is None or note in recorded.notes:
             return
         with self._lease.transaction():
-            self._store.runs.add_note(run.id, sentence)
+            self._store.runs.add_note(run.id, note)
         kind = ChangeKind.RUN_PROGRESS if run.id in self._runs else ChangeKind.RUN_FINISHED
         self._publish(Change(kind, job_id=run.job_id, run_id=run.id))

@@ -1,4 +1,4 @@
-"""The loop: one precise single-shot timer that wakes the engine when something is due."""
+"""The loop: one precise single-shot timer that wakes the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from PySide6.QtCore import QEventLoop, QObject, Qt
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
 from halo_scheduler.engine.maintenance import Maintenance
-from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
 from halo_scheduler.engine.watchdog import LoopWatch, StartWatch, record_alarm
 from halo_scheduler.errors import (
     SchedulerError,
@@ -21,36 +20,36 @@ from halo_scheduler.errors import (
     StoreError,
     StoreReplacedError,
 )
-from halo_scheduler.host.event_loop import Mailbox, Notifier, Timer
+from halo_scheduler.host.event_loop import HAS_PIDFD, Mailbox, Notifier, NotifierWatch, Timer
+from halo_scheduler.host.process import ThreadWatch
 from halo_scheduler.host.signals import ClockChanges
-from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.ipc.server import ChangeServer
-from halo_scheduler.model.alarms import Alarm, AlarmKind
+from halo_scheduler.model.alarms import Alarm, AlarmKind, StoreTrouble
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
 _AFTER_FAULT_MS = 5_000
-# So often it is tried in vain to record the last ends before a stop goes on without that.
+# Failed attempts to record the last ends before a stop proceeds without them.
 _MOST_FAULTS = 2
-# However often somebody wants to hear that the loop works, it does not spin.
+# The shortest sleep between heartbeats, so that the loop does not spin.
 _LEAST_SLEEP_MS = 50
 _LONGEST_WAIT_MS = 2**31 - 1
 
 
 class WakeSource(Protocol):
-    """A descriptor of the system that becomes readable when the engine may have to tick."""
+    """A system descriptor that becomes readable when the engine may have to tick."""
 
     def fileno(self) -> int: ...
 
     def take(self) -> bool:
-        """Tell whether it happened since the last call; OSError when it can tell no more."""
+        """Return whether it fired since the last call; OSError if it has failed for good."""
 
     def close(self) -> None: ...
 
 
 class Listener(QObject):
-    """Listens to a source; where there is none, the engine itself notices within a minute."""
+    """Listens to a wake source; without one, the engine notices the change at its next tick, within a minute."""
 
     def __init__(
         self,
@@ -66,7 +65,7 @@ class Listener(QObject):
         self._notifier: Notifier | None = None
 
     def start(self) -> bool:
-        """Listen; tell whether there is something to listen to."""
+        """Start listening; return whether there is a source."""
         self._source = self._open_source()
         if self._source is None:
             return False
@@ -95,7 +94,7 @@ class Listener(QObject):
 
 
 def _open_wake_events() -> WakeSource | None:
-    """Return what tells that the machine woke up; None without a system bus."""
+    """Return the source that reports wake-ups of the computer; None without a system bus."""
     if sys.platform != "linux":
         return None
     from halo_scheduler.host.bus_events import WakeEvents  # noqa: PLC0415 - only on Linux
@@ -110,7 +109,7 @@ def _open_wake_events() -> WakeSource | None:
 class EngineLoop(QObject):
     """Drives an engine from a Qt event loop.
 
-    It and its parts are connected to nothing, so that it can be destroyed beside the window's thread (docs/adr/0010).
+    The loop and its parts have no signal connections, so they can be destroyed off the window's thread (docs/adr/0010).
     """
 
     def __init__(
@@ -125,11 +124,11 @@ class EngineLoop(QObject):
         heartbeat_ms: int | None = None,
         alarmed: Callable[[Alarm], None] = lambda _alarm: None,
     ) -> None:
-        """`changed` is called with what another process changed, `lost` with what made this engine stop for good.
+        """`changed` gets changes made by other processes; `lost` gets the error that made this engine stop for good.
 
-        `heartbeat` is called whenever the loop works, at least once in `heartbeat_ms`.
+        `heartbeat` is called whenever the loop works, at least every `heartbeat_ms`.
 
-        `alarmed` is called on any thread when the engine does not do its work.
+        `alarmed` is called on any thread when the engine hangs or starts nothing.
         """
         super().__init__()
         self._engine = engine
@@ -140,7 +139,7 @@ class EngineLoop(QObject):
         self._clock = clock
         self._path = store.database.path
         self._maintenance = Maintenance(store)
-        self._server = ChangeServer(store.database.path, self._hear_change, self)
+        self._server = ChangeServer(store.database.path, self._hear_change, self, stop_wanted=self.stop_run)
         self._wake_listener = Listener(_open_wake_events, self.look_again, self)
         self._clock_listener = Listener(ClockChanges.open, self.look_again, self)
         self._changed = changed
@@ -156,11 +155,12 @@ class EngineLoop(QObject):
         self._wait_limit = Timer(self._waiting.quit, self._waiting)
         self._must_tick = True
         self._is_stopped = False
-        self._last_fault = ""
         self._faults = 0
+        self._trouble: StoreTrouble | None = None
+        self._retry_ms = 0
 
     def start(self) -> None:
-        """Take the lease and begin."""
+        """Take the lease and start ticking."""
         self._engine.start()
         self._engine.handle.wake = lambda: self._mailbox.post(self._drain_inbox)
         self._engine.resources.read_environment()
@@ -171,13 +171,13 @@ class EngineLoop(QObject):
         self._timer.start(0)
 
     def look_again(self) -> None:
-        """Tick as soon as the event loop is free: something changed."""
+        """Tick as soon as the event loop is free, because something changed."""
         if not self._is_stopped:
             self._must_tick = True
             self._timer.start(0)
 
     def stop(self) -> None:
-        """Never tick again."""
+        """Stop ticking for good."""
         self._is_stopped = True
         self._waiting.quit()
         self._timer.stop()
@@ -193,9 +193,9 @@ class EngineLoop(QObject):
         self._mailbox.close()
 
     def wait_until_idle(self, timeout_ms: int) -> int:
-        """Let the event loop go on until all runs are recorded or the time is over; return how many have not ended.
+        """Run the event loop until all runs are recorded or the time is up; return how many have not ended.
 
-        Those that have ended are not waited for when they cannot be recorded: the next engine does that.
+        Ended runs that cannot be recorded are not waited for: the next engine records them.
         """
         if self._engine.running_count:
             self._wait_limit.start(min(max(0, timeout_ms), _LONGEST_WAIT_MS))
@@ -203,12 +203,16 @@ class EngineLoop(QObject):
             self._wait_limit.stop()
         return self._engine.living_count
 
+    def stop_waiting(self) -> None:
+        """Let `wait_until_idle` return."""
+        self._waiting.quit()
+
     def tell(self, change: Change) -> None:
-        """Pass a change on to those who listen in other processes."""
+        """Send a change to the listeners in other processes."""
         self._server.tell(change)
 
     def _hear_change(self, change: Change) -> None:
-        # Several at once make one tick: the timer only fires when all of them are heard.
+        # Several changes cause one tick: the timer fires only after all of them are read.
         self.look_again()
         self._changed(change)
 
@@ -219,7 +223,7 @@ class EngineLoop(QObject):
             _LOG.exception("Housekeeping failed.")
 
     def _drain_inbox(self) -> None:
-        """Do what other threads posted; only the end of a run needs a tick at once."""
+        """Run the calls posted by other threads; tick at once only if a run ended."""
         if self._is_stopped:
             return
         if self._engine.drain_inbox():
@@ -228,29 +232,32 @@ class EngineLoop(QObject):
             self._timer.start(min(self._engine.poll_delay_ms(), max(self._timer.remainingTime(), 0)))
 
     def _wake_up(self) -> None:
-        """Tick, or only poll the runs if nothing more is due."""
+        """Tick, or only poll the runs if nothing else is due."""
         try:
-            if self._engine.poll() or self._must_tick or self._engine.delay_ms() == 0:
-                self._tick()
-            delay_ms = min(self._engine.delay_ms(), self._engine.poll_delay_ms())
+            is_tick_due = self._engine.poll() or self._must_tick or self._engine.delay_ms() == 0
+            rest_ms = self._retry_ms - self._clock.monotonic_ms()
+            if self._trouble is not None and rest_ms > 0:
+                delay_ms = min(rest_ms, self._engine.poll_delay_ms())
+            else:
+                if is_tick_due:
+                    self._tick()
+                delay_ms = min(self._engine.delay_ms(), self._engine.poll_delay_ms())
+                self._end_trouble()
         except (StaleEngineError, StoreReplacedError, StoreDamagedError) as error:
             self._lose(error)
             return
         except StoreError as error:
-            # Nothing is lost: what ended is kept until it can be written. The same fault is told once.
-            if str(error) != self._last_fault:
-                _LOG.error("%s", error)
-            self._last_fault = str(error)
+            # Nothing is lost: ends are kept until they can be recorded.
+            self._tell_trouble(self._engine.trouble(error))
             self._faults += 1
-            self._must_tick, delay_ms = True, _AFTER_FAULT_MS
-            # The loop works, and would do more if the store let it.
+            self._must_tick, delay_ms = True, min(_AFTER_FAULT_MS, self._engine.poll_delay_ms())
+            # The loop works; only the store does not.
             self._loop_watch.beat()
             self._heartbeat()
         except Exception:  # noqa: BLE001 - whatever it was, the loop goes on: jobs depend on it
             _LOG.exception("A tick failed.")
             self._must_tick, delay_ms = True, _AFTER_FAULT_MS
         else:
-            self._last_fault, self._faults = "", 0
             self._heartbeat()
         if not self._is_stopped:
             self._timer.start(min(max(delay_ms, 0), self._longest_sleep_ms))
@@ -267,6 +274,26 @@ class EngineLoop(QObject):
             self._raise_alarm(AlarmKind.STARVED)
         self._keep_house()
 
+    def _tell_trouble(self, trouble: StoreTrouble) -> None:
+        """Report a problem with the store, once per change of it; the store is retried a little later."""
+        self._retry_ms = self._clock.monotonic_ms() + _AFTER_FAULT_MS
+        if self._trouble is None or self._trouble.detail != trouble.detail:
+            _LOG.error("%s. No jobs start and no run is recorded until then.", trouble.detail)
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._server.tell_trouble(trouble)
+
+    def _end_trouble(self) -> None:
+        self._faults = 0
+        if self._trouble is not None:
+            self._trouble = None
+            self._server.tell_trouble(None)
+
+    def stop_run(self, run_id: str) -> None:
+        """Stop a run without going through the store."""
+        self._engine.stop_run(run_id)
+        self.look_again()
+
     def _lose(self, error: SchedulerError) -> None:
         _LOG.error("%s; this engine stops.", error)
         self.stop()
@@ -275,14 +302,14 @@ class EngineLoop(QObject):
     # --- The watchdog --------------------------------------------------------------------------------
 
     def _raise_alarm(self, kind: AlarmKind) -> None:
-        """Record and tell, on whatever thread, that the engine does not do its work; then try once to go on."""
+        """Record and publish, on any thread, that the engine hangs or starts nothing; then try once to recover."""
         alarm = Alarm(kind, self._clock.now_ms())
         record_alarm(self._path, alarm)
         self._mailbox.post(lambda: self._go_on(kind))
         self._alarmed(alarm)
 
     def _go_on(self, kind: AlarmKind) -> None:
-        """Tick, whatever the timer was set to; with nothing left of what may keep the engine from claiming."""
+        """Tick now, with all state cached for claims discarded."""
         if self._is_stopped:
             return
         if kind is AlarmKind.STARVED:

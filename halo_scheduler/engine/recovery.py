@@ -1,4 +1,4 @@
-"""Putting right what happened while no engine was awake, or while the clock or the zone was changed."""
+"""Recovery after downtime, sleep, clock changes and failed writes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import logging
 from collections import Counter
 from collections.abc import Iterable
 
-from halo_scheduler.engine.outage import Outage
 from halo_scheduler.errors import StoreError
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import Cron, Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind, gathered
 from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.situation import LATE_MS
 from halo_scheduler.rules.chains import ask_instead_of_retry
 from halo_scheduler.rules.planning import (
@@ -27,8 +27,7 @@ from halo_scheduler.rules.planning import (
     slept_through,
     without_waiting,
 )
-from halo_scheduler.schedule.next_run import count_due
-from halo_scheduler.schedule.passed_over import cut_spans, summarize, with_span
+from halo_scheduler.schedule.next_run import count_due, cut_spans, summarize, with_span
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.lease import EngineRow
@@ -36,18 +35,47 @@ from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
-
-# The timer wakes every minute: a longer pause means that the machine slept or stood still.
+# The timer wakes every minute: a longer pause means that the computer slept or was suspended.
 _GAP_MS = 75_000
 _BACKWARDS_MS = 1_000
 _ZONE_CHECK_MS = 60_000
-_MISSED = {PassedReason.OUTAGE: "the database could not be written at that time"}
+_MISSED = {PassedReason.OUTAGE: MessageKind.MISSED_BY_OUTAGE}
+
+
+class Outage:
+    """A period in which every tick failed because the database could not be written."""
+
+    def __init__(self) -> None:
+        self.since: int | None = None
+        """When the first tick failed; None while all is well."""
+        self.seen_until: int | None = None
+        """When the last tick before it did not: what was due by then was seen. None while all is well."""
+        self._tried_at = 0
+
+    def begin_or_go_on(self, last_tick_at: int, now_ms: int) -> None:
+        """Note that a tick failed."""
+        if self.since is None:
+            self.since, self.seen_until = now_ms, last_tick_at
+        self._tried_at = now_ms
+
+    def end(self, now_ms: int) -> None:
+        """Note that a tick succeeded."""
+        if self.since is not None:
+            seconds = max(now_ms - self.since, 0) / 1_000
+            _LOG.warning(
+                "The database can be written again, after %.0f s in which nothing was recorded.", seconds
+            )
+        self.since = self.seen_until = None
+
+    def awake_until(self, last_tick_at: int) -> int:
+        """Return when the engine was last awake: failed ticks do not count as sleep."""
+        return last_tick_at if self.since is None else max(last_tick_at, self._tried_at)
 
 
 class JobFaultIsolation:
-    """Keeps a fault in one job's planning from disturbing the others, and records it.
+    """Keeps an error in planning one job from affecting the others, and records it.
 
-    (Not made of a generator, because thousands are entered in a tick.)
+    (Not a generator, because a tick may enter it thousands of times.)
     """
 
     __slots__ = ("_job_id", "_now_ms", "_store")
@@ -70,7 +98,7 @@ class JobFaultIsolation:
 
 
 class Recovery:
-    """Settles missed slots and plans jobs anew; always inside the engine's transaction."""
+    """Settles missed slots and replans jobs, always inside the engine's transaction."""
 
     def __init__(self, store: Store, generation: int) -> None:
         self._store = store
@@ -80,14 +108,14 @@ class Recovery:
         self._news: list[Change] = []
 
     def take_news(self) -> list[Change]:
-        """Return what was recorded or planned anew, once; after the transaction it is true."""
+        """Return the changes recorded since the last call; they are true after the commit."""
         news, self._news = self._news, []
-        # Of many, one stays whole: who sees that a run was missed looks for the others.
+        # One missed run is published in full; its listeners read the others.
         missed = [change for change in news if change.run_id is not None]
         return list(dict.fromkeys([*gathered(news), *missed[-1:]]))
 
     def after_restart(self, before: EngineRow, now_ms: int) -> None:
-        """Take up where the last engine was last awake."""
+        """Settle the time since the previous engine's last tick."""
         awake_until = before.awake_until
         if awake_until > now_ms + _BACKWARDS_MS:
             self._go_back(awake_until, now_ms)
@@ -97,11 +125,11 @@ class Recovery:
             self._change_zone(before.zone, self.zone, now_ms)
 
     def plan_the_unplanned(self, now_ms: int) -> None:
-        """Plan every active job that has no plan."""
+        """Plan every active job without a planned run."""
         self._plan_all(self._store.jobs.unplanned(), now_ms, PassedReason.DOWNTIME)
 
     def end_pauses(self, now_ms: int) -> list[Change]:
-        """Plan jobs whose pause is over from its end on: nothing fires merely because it ended."""
+        """Replan jobs from the end of their pause; nothing starts merely because a pause ended."""
         ended: list[JobRecord] = []
         for record in self._store.jobs.pauses_ended(now_ms):
             awake = record.evolve(paused=False, paused_until=None)
@@ -118,17 +146,17 @@ class Recovery:
         return [Change(ChangeKind.JOB, job_id=record.id) for record in ended]
 
     def _record_slept_through(self, record: JobRecord, now_ms: int) -> None:
-        """Record the one slot of a `once` that fell into a pause: no later run will count it."""
-        skipped = slept_through(record, SkipReason.PAUSED, "the job was paused at that time", now_ms)
+        """Record the one slot of a `once` that fell into a pause, which no later run will count."""
+        skipped = slept_through(record, SkipReason.PAUSED, message(MessageKind.JOB_PAUSED), now_ms)
         if skipped is None or (skipped.slot_at or 0) > (record.paused_until or 0):
             return
         if not self._store.runs.has_slot(record.id, skipped.slot_at or 0):
             self._insert([skipped])
 
     def notice_jumps(self, last_tick_at: int, now_ms: int) -> str:
-        """Compare with the last tick: did the machine sleep, or the clock or the zone change? Return the zone.
+        """Compare with the last tick to detect sleep, a clock change or a new time zone; return the zone.
 
-        The caller keeps the zone once the transaction is through.
+        The caller stores the zone after the commit.
         """
         if now_ms < last_tick_at - _BACKWARDS_MS:
             self._go_back(last_tick_at, now_ms)
@@ -145,19 +173,19 @@ class Recovery:
         return zone
 
     def settle_outage(self, outage: Outage, now_ms: int) -> None:
-        """Write down that nothing could be recorded for a while, and settle the slots that came in it."""
+        """Record the period in which nothing could be written, and settle the slots in it."""
         if outage.seen_until is None:
             return
         self._store.events.append(now_ms, EventKind.STORE_OUTAGE, since=outage.since)
         self._settle_missed(outage.seen_until, now_ms, PassedReason.OUTAGE)
 
     def account_for_downtime(self, unseen: Iterable[Run], awake_until: int, now_ms: int) -> None:
-        """Note until when runs of the last engine are known to have run: nobody saw them end."""
+        """Record until when the runs of the previous engine are known to have run, as their ends were not seen."""
         records = self._store.jobs.get_many({run.job_id for run in unseen})
         self._store.jobs.save_states([_unseen(record, awake_until, now_ms) for record in records.values()])
 
     def _settle_missed(self, awake_until: int, now_ms: int, reason: PassedReason) -> None:
-        """Catch up, or record as missed, the slots that nobody was awake for."""
+        """Catch up the slots missed during downtime, or record them as missed."""
         saved: list[JobRecord] = []
         missed: list[Run] = []
         for record in self._store.jobs.due(now_ms - SECOND_MS):
@@ -190,11 +218,11 @@ class Recovery:
         self._news += [Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id) for run in ended]
 
     def _go_back(self, was_ms: int, now_ms: int) -> None:
-        """Plan every waiting job anew after the clock went back: to its first grid point that had no run."""
+        """Replan every waiting job after the clock went back, to its first grid point without a run."""
         self._store.events.append(now_ms, EventKind.CLOCK_JUMP, was=was_ms)
         planned = self._store.jobs.planned()
         back = [_set_back(record, now_ms) for record in planned]
-        # Also what keeps its slot: that lies ahead again, and waits for nothing before it comes.
+        # Also a due job: its slot is in the future again, so it no longer waits.
         changed = [record for record, before in zip(back, planned, strict=True) if record != before]
         self._store.jobs.save_states(changed)
         self._plan_all(
@@ -203,9 +231,9 @@ class Recovery:
         self._set_pauses_back(was_ms, now_ms)
 
     def _set_pauses_back(self, was_ms: int, now_ms: int) -> None:
-        """Let pauses that were begun by the old time last as long as they would have."""
+        """Shift the pauses that began before the clock was set, so that their length stays the same."""
         shifted = [
-            # Ahead of now, so that the next look for an instant finds those that are over.
+            # In the future, so that the next search for an instant finds pauses that are over.
             record.evolve(paused_until=max((record.paused_until or 0) + now_ms - was_ms, now_ms + 1))
             for record in self._store.jobs.pauses_ahead(now_ms)
             if (paused := self._store.events.last(record.id, EventKind.JOB_PAUSED)) and paused.at > now_ms
@@ -214,7 +242,7 @@ class Recovery:
         self._news += [Change(ChangeKind.JOB, job_id=record.id) for record in shifted]
 
     def _change_zone(self, before: str, after: str, now_ms: int) -> None:
-        """Plan cron jobs without a zone anew; what is already due stays due, and a retry keeps its delay."""
+        """Replan cron jobs without a zone of their own; due slots stay due, and retries keep their delay."""
         self._store.events.append(now_ms, EventKind.ZONE_CHANGE, before=before, after=after)
         local = [
             record
@@ -238,7 +266,7 @@ class Recovery:
 
 
 def _unseen(record: JobRecord, awake_until: int, now_ms: int) -> JobRecord:
-    """Return the job of a run that ended while no engine was there to see it."""
+    """Return the job of a run that ended while no engine was running."""
     held_up_by = record.waiting_for if is_starting(record) else None
     until_then = PassedReason.RUNNING if held_up_by is None else WAITED[held_up_by]
     passed = with_span(record.passed_reason, until_then, awake_until)
@@ -260,7 +288,7 @@ def _missed_run(record: JobRecord, now_ms: int, reason: PassedReason) -> Run:
         attempt=record.attempt,
         outcome=Outcome.MISSED,
         reason=SkipReason.MISSED,
-        error=_MISSED.get(reason, "Halo was not running at that time"),
+        message=message(_MISSED.get(reason, MessageKind.MISSED)),
         finished_at=now_ms,
         late_ms=now_ms - (record.next_run_at or now_ms),
         passed_over=skipped + int(others),
@@ -269,12 +297,13 @@ def _missed_run(record: JobRecord, now_ms: int, reason: PassedReason) -> Run:
 
 
 def _set_back(record: JobRecord, now_ms: int) -> JobRecord:
-    """Take out of the future what the job remembers; a retry waits for its delay, not for the old time."""
+    """Move a job's stored instants out of the future after the clock went back; a retry keeps its delay."""
     retry_at = now_ms + record.spec.policy.retry.delay_ms
     return without_waiting(record).evolve(
         counted_until=min(record.counted_until, now_ms),
         passed_reason=cut_spans(record.passed_reason, now_ms),
         last_completed_at=record.last_completed_at and min(record.last_completed_at, now_ms),
+        last_ended_at=record.last_ended_at and min(record.last_ended_at, now_ms),
         next_run_at=min(record.next_run_at or retry_at, retry_at)
         if record.attempt > 1
         else record.next_run_at,

@@ -1,4 +1,4 @@
-"""A test run of a job that is not stored: run once, shown, and forgotten."""
+"""A test run of a job that is not stored: it runs once, is shown, and leaves no record."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
+from halo_scheduler.actions.output_reader import SpoolReader
 from halo_scheduler.actions.run_services import (
     BY_USER,
     NO_CONTEXT,
@@ -23,15 +24,14 @@ from halo_scheduler.actions.run_services import (
 )
 from halo_scheduler.actions.runner import ReadSecrets, Runner
 from halo_scheduler.actions.spool import Spool, left_behind
-from halo_scheduler.actions.spool_reader import SpoolReader
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.clock import Clock
-from halo_scheduler.engine.keep_awake import SleepInhibitor
-from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
+from halo_scheduler.engine.starting import SleepInhibitor
 from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.host.event_loop import HAS_PIDFD, NotifierWatch
 from halo_scheduler.host.login_environment import Environment, LoginEnvironment
+from halo_scheduler.host.process import ThreadWatch
 from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill, marked_processes
-from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.model import (
     Job,
     JobSpec,
@@ -41,8 +41,9 @@ from halo_scheduler.model import (
     SkipReason,
     Source,
     Trigger,
-    WaitingFor,
 )
+from halo_scheduler.model.messages import Message, MessageKind, message
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
 _FOLDER = "trials"
@@ -55,12 +56,12 @@ _NO_GRACE_MS = 0
 
 
 def trial_folder(database: Path) -> Path:
-    """Return where the test runs beside a database have their files while they last."""
+    """Return the folder for the files of test runs beside a database."""
     return database.absolute().with_name(f"{database.stem}-{_FOLDER}")
 
 
 def clear_left_trials(folder: Path) -> None:
-    """End and delete what test runs left when Halo was ended in their midst."""
+    """Kill the processes and delete the files of test runs that were cut short when Halo ended."""
     run_ids = left_behind(folder)
     for run_id in marked_processes(run_ids):
         kill(find_members(run_id, None))
@@ -69,10 +70,10 @@ def clear_left_trials(folder: Path) -> None:
 
 
 class Trial(QObject):
-    """Runs a spec's action once, under its time limit, without a row in any table.
+    """Runs a spec's action once, under its time limit, without storing anything.
 
-    It lives in the thread that made it and needs that thread's event loop. It tells of its end once, and when it
-    does, its processes are gone and its files are deleted.
+    It belongs to the thread that created it and needs that thread's event loop. It reports its end once, after its
+    processes are gone and its files are deleted.
     """
 
     output = Signal(bytes)
@@ -111,7 +112,7 @@ class Trial(QObject):
         self._kill_at = 0
         self._left: list[psutil.Process] = []
         self._is_over = False
-        self._notes: list[str] = []
+        self._notes: list[Message] = []
         self._inhibitor = SleepInhibitor(self, self.note_on)
         self._began_at = 0
         self._elapsed = QElapsedTimer()
@@ -125,7 +126,7 @@ class Trial(QObject):
             engine=self,
             watch=self._watch or ThreadWatch(self.post),
             login_environment=login_environment,
-            output_limit=lambda: _OUTPUT_LIMIT,
+            output_limit=lambda _job_id: _OUTPUT_LIMIT,
             spool_limit=lambda: _SPOOL_LIMIT,
         )
         work_desk = WorkDesk(folder, self._read_secrets, self._clock.now_ms, environment=login_environment)
@@ -141,11 +142,11 @@ class Trial(QObject):
 
     @property
     def run_id(self) -> str:
-        """The id that its processes carry in their environment."""
+        """The run id in the environment of its processes."""
         return self._run.id
 
     def start(self) -> None:
-        """Begin; from now on an end follows."""
+        """Start; its end will be reported."""
         self._began_at = self._clock.now_ms()
         self._elapsed.start()
         self._run = replace(self._run, started_at=self._began_at)
@@ -164,55 +165,60 @@ class Trial(QObject):
                     run_id=self._run.id,
                     outcome=Outcome.SKIPPED,
                     reason=SkipReason.UNSUPPORTED_TYPE,
-                    error=f"nothing here can run a {kind} job",
+                    message=message(MessageKind.UNSUPPORTED_ACTION, action=kind),
                 )
             )
 
     def stop(self) -> None:
-        """End it before its time; its end tells when that is done."""
+        """Stop it early; its end is reported once that is done."""
         self._stop(BY_USER)
 
-    # --- What the work sees of it --------------------------------------------------------------------
+    # --- The handle that the action gets --------------------------------------------------------------------
 
     def now_ms(self) -> int:
-        """Return the current instant; a clock that is set meanwhile changes nothing for a test run."""
+        """Return the current instant by a clock that is unaffected when the wall clock is set."""
         return self._began_at + int(self._elapsed.elapsed())
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Do something that may block, on another thread."""
+        """Run a call that may block on another thread."""
         self._pool.submit(work)
 
     def post(self, news: Callable[[], None]) -> None:
-        """Do something on this thread, from whatever thread."""
+        """Run a call on this thread, from any thread."""
         self._posted.emit(news)
 
     def end(self, ended: Ended) -> None:
-        """Take in the end of the work; what it left running is ended first."""
+        """Take the end of the action; surviving processes are killed first."""
         self._end = ended
         self._kill_at = self.now_ms() + _grace_ms(self._spec)
         self._look_for_survivors(self._ask_survivors)
 
     def is_in_charge(self) -> bool:
-        """Tell that nobody else takes care of a test run."""
+        """Return True: test runs have no lease."""
         return True
 
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
-        """Take no note: nothing of a test run is stored."""
+        """Ignore the work item: nothing of a test run is stored."""
 
-    def note_start_wait(self, run: Run, waiting_for: WaitingFor | None, reason: str = "") -> None:
-        """Remember what the start waits for: it is told with the end."""
-        note = f"it waited for {reason}"
-        if waiting_for is not None and note not in self._notes:
+    def note_start_wait(self, run: Run, shortage: Shortage | None) -> None:
+        """Keep what the start waits for; it is reported with the end."""
+        if shortage is None:
+            return
+        note = message(MessageKind.WAITED_FOR_SHORTAGE, shortage=shortage)
+        if note not in self._notes:
             self.note_on(run, note)
 
-    def note_on(self, _run: Run, sentence: str) -> None:
-        """Keep a note to be told with the end."""
-        self._notes.append(sentence)
+    def snooze(self, job_id: str, for_ms: int) -> None:
+        """Start nothing later: it was a test."""
 
-    # --- Looking after it ----------------------------------------------------------------------------
+    def note_on(self, _run: Run, note: Message) -> None:
+        """Keep a note; it is reported with the end."""
+        self._notes.append(note)
+
+    # --- Polling and cleanup ----------------------------------------------------------------------------
 
     def _reader(self, names: Iterable[str], *, unchanged_since: int | None = None) -> Secrets:
-        """Return what gets the secrets, and remembers them for taking them out of the output."""
+        """Return a reader of secrets that remembers their values for redaction."""
         read = self._read_secrets(names, unchanged_since=unchanged_since)
 
         def remembered() -> Mapping[str, str]:
@@ -226,7 +232,7 @@ class Trial(QObject):
             news()
 
     def _look(self) -> None:
-        """Pass on what is new, see to the time limit, and finish when all is over."""
+        """Report new output, enforce the time limit, and finish when everything has ended."""
         if self._is_over:
             return
         self._pass_on_output()
@@ -249,14 +255,14 @@ class Trial(QObject):
             self._work.stop(self.now_ms(), why)
 
     def _look_for_survivors(self, then: Callable[[list[psutil.Process]], None]) -> None:
-        """Go through all processes of the machine, on another thread: there may be thousands."""
+        """Scan all processes on another thread: there may be thousands."""
         if not isinstance(self._spec.action, ProcessAction):
             self.post(self._finish)
             return
         run_id, known = self._run.id, self._left
 
         def look() -> None:
-            # Gone is what two looks in a row do not find.
+            # Processes count as gone when two scans in a row do not find them.
             found = find_members(run_id, None, known) or find_members(run_id, None, known)
             self.post(lambda: then(found))
 
@@ -264,14 +270,13 @@ class Trial(QObject):
 
     def _ask_survivors(self, found: list[psutil.Process]) -> None:
         if found and self._end is not None:
-            what = "a process" if len(found) == 1 else f"{len(found)} processes"
-            note = f"{what} it left running ended with the test"
-            self._end = replace(self._end, note="; ".join(filter(None, [self._end.note, note])))
+            note = message(MessageKind.ENDED_WITH_TEST, count=len(found))
+            self._end = replace(self._end, notes=(*self._end.notes, note))
             ask_to_stop(found, None)
         self._end_survivors(found)
 
     def _end_survivors(self, found: list[psutil.Process]) -> None:
-        """Go on until nothing is left, but for what belongs to others."""
+        """Kill surviving processes until none is left, except those of other users."""
         self._left = found
         denied = kill(found) if self.now_ms() >= self._kill_at else []
         if len(denied) == len(found):
@@ -295,7 +300,7 @@ class Trial(QObject):
     def _open(self) -> SpoolReader | None:
         if not self._spool.exists():
             return None
-        # The answer to a request is redacted before it is written.
+        # The response to a request is redacted before it is written.
         secrets = self._secrets if isinstance(self._spec.action, ProcessAction) else None
         return SpoolReader(self._spool.output_path, Redactor((secrets or {}).values()))
 
@@ -318,7 +323,7 @@ class Trial(QObject):
         if end is not None:
             if end.progress is not None:
                 self.progress.emit(*end.progress)
-            self.ended.emit(replace(end, note="; ".join(filter(None, [end.note, *self._notes]))))
+            self.ended.emit(replace(end, notes=(*end.notes, *self._notes)))
 
 
 def _grace_ms(spec: JobSpec) -> int:

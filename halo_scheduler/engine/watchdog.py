@@ -1,4 +1,4 @@
-"""The watchdog: notices that the engine no longer ticks, or no longer starts what is due."""
+"""The watchdog: detects that the engine's loop hangs, or that due jobs do not start."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _LOG = logging.getLogger(__name__)
 STUCK_MS = 120_000
 # The only wake-up of an idle engine beside its own tick each minute.
 LOOK_S = 60.0
-# A watchdog that overslept by so much stood still with the whole process, and the loop has to have its turn first.
+# A watchdog that wakes this late was suspended with the whole process; the loop gets time to tick first.
 _OVERSLEPT_MS = 30_000
 _BETWEEN_LOOKS_MS = 30_000
 
 
 class LoopWatch:
-    """Watches from a thread of its own whether the loop ticks: a loop that hangs cannot notice that itself."""
+    """Watches from its own thread whether the loop ticks, because a hanging loop cannot notice that itself."""
 
     def __init__(self, clock: Clock, alarm: Callable[[], None]) -> None:
-        """`alarm` is called on the watching thread, once for each time that the loop falls silent."""
+        """`alarm` is called on the watching thread, once each time the loop stops responding."""
         self._clock = clock
         self._alarm = alarm
         self._ticked_ms = self._looked_ms = clock.monotonic_ms()
@@ -37,7 +37,7 @@ class LoopWatch:
         self._watched: int | None = None
 
     def start(self) -> None:
-        """Watch the thread that calls this."""
+        """Watch the calling thread."""
         self._watched = threading.get_ident()
         self.beat()
         threading.Thread(target=self._watch, name="halo-watchdog", daemon=True).start()
@@ -75,7 +75,7 @@ class LoopWatch:
 
 
 class StartWatch:
-    """Notices, from tick to tick, that something is due and could start, but nothing is started."""
+    """Detects over several ticks that something could start, but nothing does."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -84,7 +84,7 @@ class StartWatch:
         self._is_told = False
 
     def is_stuck(self, *, has_started: bool, is_overlooking: Callable[[], bool]) -> bool:
-        """Tell, once each time, that nothing was started for too long; `is_overlooking` asks the store."""
+        """Return, once per incident, that nothing was started for too long; `is_overlooking` queries the store."""
         now_ms = self._clock.monotonic_ms()
         if not has_started and now_ms - self._looked_ms < _BETWEEN_LOOKS_MS:
             return False
@@ -98,7 +98,7 @@ class StartWatch:
 
 
 def record_alarm(path: Path, alarm: Alarm) -> None:
-    """Add an alarm to the journal, on a connection of its own: the engine's may be what hangs."""
+    """Add an alarm to the journal through a separate connection, because the engine's may be what hangs."""
     try:
         database = Database.open(path, must_exist=True)
         try:

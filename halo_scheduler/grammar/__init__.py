@@ -1,1 +1,1 @@
-"""From text to meaning: intervals, cron expressions, zones, typed times, templates, plain text, redaction."""
+"""Parsers: intervals, cron expressions, zones, typed times, templates, plain text, redaction."""

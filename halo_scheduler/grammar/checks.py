@@ -1,4 +1,4 @@
-"""Checks of single values: each refuses with a sentence, under the path of the field it was given for."""
+"""Checks of single values; each raises an error with a sentence and the path of the field."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ _ISO_INSTANT = re.compile(
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 def require_text(path: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
-    """Refuse what is not text, or text that neither a database nor a process could take."""
+    """Refuse a value that is not text, or text that a database or a process cannot take."""
     if not isinstance(value, str):
         raise ScheduleError(f"must be text, not {shown(value)}", path=path)
     if len(value) > longest:
@@ -52,7 +54,7 @@ def require_text(path: str, value: object, *, longest: int = LONGEST_TEXT) -> st
 
 
 def require_line(path: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
-    """Refuse text that would break out of its line."""
+    """Refuse text with line breaks."""
     text = require_text(path, value, longest=longest)
     if _CONTROL.search(text):
         raise ScheduleError("must be a single line without control characters", path=path)
@@ -60,7 +62,7 @@ def require_line(path: str, value: object, *, longest: int = LONGEST_TEXT) -> st
 
 
 def require_label(path: str, value: object) -> str:
-    """Refuse what cannot name a job or a group."""
+    """Refuse text that cannot name a job or a group."""
     text = require_line(path, value, longest=LONGEST_NAME)
     if not text.strip():
         raise ScheduleError("is empty", path=path)
@@ -68,7 +70,7 @@ def require_label(path: str, value: object) -> str:
 
 
 def require_token(path: str, value: object) -> str:
-    """Refuse what HTTP would not take as a method or a header's name."""
+    """Refuse text that is not valid as an HTTP method or header name."""
     text = require_text(path, value)
     if not _TOKEN.fullmatch(text):
         raise ScheduleError(f"{shown(text)} is not one plain word", path=path)
@@ -76,7 +78,7 @@ def require_token(path: str, value: object) -> str:
 
 
 def require_whole(path: str, value: object, low: int, high: float = math.inf) -> int:
-    """Refuse what is not a whole number from `low` to `high`."""
+    """Refuse a value that is not an integer from `low` to `high`."""
     if type(value) is not int:
         raise ScheduleError(f"must be a whole number, not {shown(value)}", path=path)
     if not low <= value <= high:
@@ -91,7 +93,7 @@ def require_amount(path: str, value: object) -> float:
 
 
 def require_number(path: str, value: object, *, above: int, most: int) -> float:
-    """Return a number that lies above one and is at most another."""
+    """Return a number above `low` and at most `high`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ScheduleError(f"must be a number, not {shown(value)}", path=path)
     if not above < value <= most:
@@ -100,19 +102,21 @@ def require_number(path: str, value: object, *, above: int, most: int) -> float:
 
 
 def require_instant(path: str, value: object) -> int:
-    """Refuse what is not an instant in epoch milliseconds."""
+    """Refuse a value that is not an instant in epoch milliseconds."""
     return require_whole(path, value, 0, MAX_INSTANT)
 
 
 def require_choice(choices: type[_Choice], value: object, *, path: str = "") -> _Choice:
     """Return the member of an enum for its word."""
+    if isinstance(value, choices):
+        return value
     if not isinstance(value, str) or value not in list(choices):
         raise ScheduleError(f"must be one of {', '.join(choices)}, not {shown(value)}", path=path)
     return choices(value)
 
 
 def require_kind(path: str, value: object, kinds: type | UnionType, expected: str) -> None:
-    """Refuse what is not one of our values."""
+    """Refuse a value of another type."""
     if not isinstance(value, kinds):
         raise ScheduleError(f"must be {expected}, not {shown(value)}", path=path)
 
@@ -126,7 +130,7 @@ def require_interval(path: str, text: str) -> int:
 
 
 def require_url(path: str, value: object) -> str:
-    """Refuse what is not an http or https URL with a host."""
+    """Refuse a text that is not an http or https URL with a host."""
     url = require_line(path, value)
     parts = _split_url(url)
     if parts is not None and "@" in parts.netloc:
@@ -155,7 +159,7 @@ def _has_usable_port(parts: SplitResult) -> bool:
 
 
 def require_json(path: str, text: str) -> None:
-    """Refuse text that is not JSON."""
+    """Refuse a text that is not JSON."""
     try:
         json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -167,7 +171,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def frozen_list(path: str, value: object) -> tuple[Any, ...]:
-    """Return a tuple of a list's items; a text or a set, which has no order, is no list."""
+    """Return a list as a tuple; a text or an unordered set is not a list."""
     if not isinstance(value, list | tuple):
         raise ScheduleError(f"must be a list, not {shown(value)}", path=path)
     return tuple(value)
@@ -177,6 +181,8 @@ def frozen_mapping(path: str, value: object) -> Mapping[str, str]:
     """Return a read-only copy of a mapping from text to text."""
     if not isinstance(value, Mapping):
         raise ScheduleError(f"must be an object, not {shown(value)}", path=path)
+    if not value:
+        return _EMPTY
     for key, item in value.items():
         require_text(path, key)
         require_text(f"{path}.{shortened(key)}", item)

@@ -1,7 +1,7 @@
-"""Cron expressions and the instants they give in a time zone.
+"""Cron expressions and their instants in a time zone.
 
-croniter knows the calendar: which days of a month an expression means. The time of day is a table, and the
-clock changes are ours, because used on its own croniter errs around them.
+croniter computes which days of a month match. The time of day is a table, and clock changes are handled here, because
+croniter alone makes errors around them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import calendar
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import MAXYEAR, date, datetime, timedelta
 from functools import lru_cache
 from threading import Lock
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _DECEMBER = 12
 
-# A month is known by the weekday it begins on and by its length: 28 shapes in all. What croniter says of one
-# month holds for every month of that shape, so that it is asked once and not again each year.
+# A month's shape is its first weekday and its length: 28 shapes in all. croniter's answer for one month applies to
+# every month of that shape, so it is cached by shape.
 _MONTHS_BY_SHAPE = {
     calendar.monthrange(year, month): (year, month) for year in range(2000, 2028) for month in range(1, 13)
 }
@@ -43,7 +42,7 @@ _CRONITER_LOCK = Lock()
 
 
 class DayList(NamedTuple):
-    """Days that croniter reads right in one expression, and what of a month's shape they depend on."""
+    """Days that croniter evaluates correctly in one expression, and which properties of a month they depend on."""
 
     expression: str
     needs_weekday: bool = False
@@ -57,7 +56,7 @@ class DayList(NamedTuple):
 
 
 class DayRule(NamedTuple):
-    """The days an expression means: by date and by weekday, where an empty side restricts nothing."""
+    """The matching days of an expression, by date and by weekday; an empty side restricts nothing."""
 
     by_date: tuple[DayList, ...]
     by_weekday: tuple[DayList, ...]
@@ -77,16 +76,15 @@ class DayRule(NamedTuple):
             day = max(by_date, by_weekday)
 
 
-@dataclass(frozen=True, slots=True)
-class CronExpression:
-    """A parsed expression, ready to be asked for times."""
+class CronExpression(NamedTuple):
+    """A parsed expression that computes times."""
 
     fields: CronFields
     minutes_of_day: tuple[int, ...]
     day_rule: DayRule
 
     def first_wall_from(self, wall_s: int) -> int | None:
-        """Return the first matching wall time at or after `wall_s`, or None when the calendar ends first."""
+        """Return the first matching wall time at or after `wall_s`; None if the calendar ends first."""
         day, second = divmod(wall_s, DAY_S)
         first_day = self._first_day_from(day)
         if first_day == day:
@@ -117,8 +115,8 @@ class CronExpression:
             return day
         start = date.fromordinal(day + _EPOCH_ORDINAL)
         from_day = start.day
-        # Never long: what cannot match is refused, and the rarest, 29 February on a given weekday, comes
-        # within 40 years.
+        # Never long: impossible dates are refused when parsed, and the rarest date, 29 February on a given weekday,
+        # comes within 40 years.
         for year, month in _months_from(start.year, start.month):
             if month in self.fields.months:
                 found = self.day_rule.first_from(from_day, calendar.monthrange(year, month))
@@ -130,7 +128,7 @@ class CronExpression:
 
 @lru_cache(maxsize=2048)
 def parse_cron(text: str) -> CronExpression:
-    """Read a cron expression, or raise CronParseError with a sentence that says what to change."""
+    """Parse a cron expression; CronParseError says what to change."""
     fields = parse_fields(text)
     return CronExpression(
         fields=fields,
@@ -140,7 +138,7 @@ def parse_cron(text: str) -> CronExpression:
 
 
 def next_cron_instant(expression: CronExpression, zone: ZoneInfo, now_s: int) -> int | None:
-    """Return the first instant strictly after `now_s`, or None when the calendar ends first."""
+    """Return the first instant strictly after `now_s`; None if the calendar ends first."""
     if now_s >= CALENDAR_END_S:
         return None
     find = _next_of_wildcard if expression.fields.is_wildcard else _next_of_fixed
@@ -153,7 +151,7 @@ def _next_of_fixed(expression: CronExpression, zone: ZoneInfo, now_s: int) -> in
     from_wall_s = now_s + offset + 1
     here = offset_or_change(zone, now_s + offset)
     if isinstance(here, ClockChange) and offset == here.after_s:
-        # The wall clock shows this hour for the second time: its runs were in the first pass.
+        # This is the second pass of a repeated hour: its runs were in the first pass.
         from_wall_s = here.wall_end_s
     target_s = expression.first_wall_from(from_wall_s)
     return None if target_s is None else to_instant(zone, target_s)
@@ -175,7 +173,7 @@ def _next_of_wildcard(expression: CronExpression, zone: ZoneInfo, now_s: int) ->
 def _next_in_repeated_hour(
     expression: CronExpression, change: ClockChange, from_wall_s: int, offset: int
 ) -> int | None:
-    """Look through what is left of this pass, then through the second one."""
+    """Search the rest of this pass of the hour, then the second pass."""
     passes = [(from_wall_s, offset)]
     if offset == change.before_s:
         passes.append((change.wall_start_s, change.after_s))
@@ -210,7 +208,7 @@ def _minutes_of_day(hours: tuple[int, ...], minutes: tuple[int, ...]) -> tuple[i
 
 
 def _date_lists(fields: CronFields) -> Iterator[DayList]:
-    """Spell the day of month as separate expressions: mixed in one, croniter loses days."""
+    """Split the day of month into separate expressions: combined in one, croniter loses days."""
     if fields.any_day:
         return
     if fields.days:
@@ -220,7 +218,7 @@ def _date_lists(fields: CronFields) -> Iterator[DayList]:
 
 
 def _weekday_lists(fields: CronFields) -> Iterator[DayList]:
-    """Spell the day of week as separate expressions, for the same reason."""
+    """Split the day of week into separate expressions, for the same reason."""
     if fields.any_weekday:
         return
     if fields.weekdays:
@@ -246,7 +244,7 @@ def _earliest(lists: tuple[DayList, ...], day: int, shape: tuple[int, int]) -> i
 
 @lru_cache(maxsize=32_768)
 def _first_day_in_sample(day_expression: str, shape: tuple[int, int], day: int) -> int | None:
-    """Ask croniter for the first matching day at or after `day` in a month of that shape."""
+    """Let croniter find the first matching day at or after `day` in a month of that shape."""
     year, month = _MONTHS_BY_SHAPE[shape]
     just_before = datetime(year, month, day) - timedelta(seconds=1)  # noqa: DTZ001 - croniter is right in wall time only
     with _CRONITER_LOCK:

@@ -1,10 +1,12 @@
-"""The grammar of cron expressions: text in, tables of values out."""
+"""The grammar of cron expressions: parses text into tables of values."""
 
 from __future__ import annotations
 
 import calendar
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from halo_scheduler.errors import CronParseError
 from halo_scheduler.grammar.english import MONTHS, WEEKDAYS, shortened, shown
@@ -35,18 +37,17 @@ _NTH = re.compile(r"(?P<weekday>[0-9]+|[A-Z]{3})#(?P<nth>[0-9]+)")
 _LAST = re.compile(r"(?P<weekday>[0-9]+|[A-Z]{3})L")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldKind:
+class FieldKind(NamedTuple):
     """The name and the range of one of the six fields."""
 
     name: str
     low: int
     high: int
-    names: dict[str, int] = field(default_factory=dict)
+    names: Mapping[str, int] = MappingProxyType({})
 
     @property
     def size(self) -> int:
-        # Seven stands for Sunday beside zero: it adds no value to the field.
+        # Seven also means Sunday, like zero: it adds no value to the field.
         return self.high - self.low + (0 if self.name == "day of week" else 1)
 
 
@@ -59,13 +60,12 @@ WEEKDAY = FieldKind("day of week", 0, 7, _WEEKDAY_NUMBERS)
 _KINDS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 
 
-@dataclass(frozen=True, slots=True)
-class CronFields:
-    """What a cron expression says, as sorted tables; weekdays run from 0 (Sunday) to 6.
+class CronFields(NamedTuple):
+    """A parsed cron expression as sorted tables; weekdays run from 0 (Sunday) to 6.
 
     `seconds` is (0,) for five fields. `nth_weekdays` holds pairs (weekday, n), `last_weekdays` the weekdays
     of "5L". `days_match_both` tells how the two day fields combine: both must match, or either.
-    `is_wildcard` marks the jobs that follow every real pass of the wall clock.
+    `is_wildcard` marks expressions that run in both passes of a repeated hour.
     """
 
     texts: tuple[str, ...]
@@ -103,12 +103,12 @@ class CronFields:
 
 
 def parse_fields(expression: str) -> CronFields:
-    """Read a cron expression strictly; whatever could be misunderstood is refused with a sentence."""
+    """Parse a cron expression strictly; anything ambiguous is refused with a sentence."""
     return _Parser(expression).parse()
 
 
 class _Parser:
-    """Reads one expression; it is kept for the error messages."""
+    """Parses one expression, which error messages quote."""
 
     def __init__(self, expression: str) -> None:
         self._expression = expression
@@ -158,7 +158,7 @@ class _Parser:
 
     def _nickname(self, text: str) -> str:
         if text == "@REBOOT":
-            raise self._refusal("@reboot is not a time; let the job start at login instead")
+            raise self._refusal("@reboot is not a time; leave that line in your crontab")
         if text.startswith("@EVERY"):
             raise self._refusal("@every is not cron; use an interval like 15m instead")
         try:
@@ -255,7 +255,7 @@ def _sunday_advice(kind: FieldKind, low: int, high: int) -> str:
 
 
 def _can_match(fields: CronFields) -> bool:
-    """Tell whether any date matches: in 400 years every date falls on every weekday."""
+    """Return whether any date matches: in 400 years every date falls on every weekday."""
     return any(
         _matches_in_month(fields, length) for month in fields.months for length in _MONTH_LENGTHS[month]
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from reprlib import Repr
 
-# English whatever the locale: calendar.day_name and strftime follow the machine's.
+# English in any locale: calendar.day_name and strftime use the computer's.
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -24,12 +24,12 @@ SHORTEST_SPAN = 3
 
 
 def shortened(text: str) -> str:
-    """Return a text short enough to stand in a sentence."""
+    """Return a text shortened for a sentence."""
     return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
 
 
 def shown(value: object) -> str:
-    """Return any value as a sentence may quote it: short, whatever its size, and never an error."""
+    """Return any value as a short quote for a sentence; never fails."""
     try:
         return shortened(_REPR.repr(value))
     except (ValueError, RecursionError):  # a number of thousands of digits, a list nested without end
@@ -49,7 +49,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def assistant_words(name: str) -> str:
-    """Return an assistant as a sentence names it: "the assistant “claude-code”"; it may call itself anything."""
+    """Return the words for an assistant: "the assistant “claude-code”"; its name may be any text."""
     return "an assistant" if name == UNNAMED_ASSISTANT else f"the assistant “{name}”"
 
 
@@ -75,7 +75,7 @@ def spans(values: Sequence[int], words: Sequence[str], between: str) -> list[str
 
 
 def time_of_day(hour: int, minute: int, second: int = 0) -> str:
-    """Return "09:00", with the seconds only when there are any."""
+    """Return "09:00"; seconds only if they are not 0."""
     return f"{hour:02}:{minute:02}:{second:02}" if second else f"{hour:02}:{minute:02}"
 
 

@@ -14,7 +14,7 @@ HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 YEAR_MS = 365 * DAY_MS
 
-# Every instant plus any interval stays far below the year 9999, where datetime ends.
+# Any instant plus any interval stays far below the year 9999, where datetime ends.
 MAX_INTERVAL_MS = 100 * YEAR_MS
 
 _UNIT_MS = {"s": SECOND_MS, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
@@ -25,7 +25,7 @@ _MAX_TEXT = 64
 _INTERVAL = re.compile(r"([0-9]+)[ \t]*([smhd])", re.IGNORECASE | re.ASCII)
 _EXPECTED = "write a whole number and one of s, m, h, d, like 15m"
 
-# Tried in this order on what is not an interval: the first that fits says what is wrong.
+# Tried in this order on an invalid interval: the first match says what is wrong.
 _REFUSALS = (
     (re.compile(r"-.*", re.DOTALL), "it is negative"),
     (re.compile(r"[0-9]*[.,][0-9]+[ \t]*[a-z]*", re.IGNORECASE | re.ASCII), "it has a decimal"),

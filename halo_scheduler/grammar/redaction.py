@@ -1,9 +1,9 @@
-"""Keeping secrets out of what is stored or shown, also where they lie across the borders of chunks.
+"""Redaction of secrets in stored and shown text, also across chunk borders.
 
-A secret is recognised as it is and in the encodings that programs print by themselves: in each of them only some
-characters change, so every character stands for all its spellings at once. Whole encodings (Base64, hexadecimal,
-UTF-16) are forms of their own. Colours, cursor movements and other characters that are not printed do not hide a secret
-that they split, and neither does a line that is drawn over: the text that is shown in the end is searched as well.
+A secret is recognised verbatim and in the encodings that programs commonly print. Most encodings change only some
+characters, so each character matches all its spellings. Encodings of the whole text (Base64, hexadecimal, UTF-16) are
+separate forms. A secret is found even if colours, cursor movements or other unprinted characters split it, or if a line
+is overwritten: the text that a terminal shows in the end is searched as well.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from halo_scheduler.grammar.text import ESCAPES, shown_text
 
 MARK = b"***"
 _SHORTEST_LINE = 8
-# Fewer characters of Base64 also turn up by chance.
+# Fewer Base64 characters also occur by chance.
 _SHORTEST_BASE64 = 8
 _PREFIX = 5
 _MOST_PREFIXES = 64
-# Beside a gap this much more is hidden, for colour codes within a secret that the gap has cut.
+# This much more is hidden next to a gap, for colour codes within a secret that the gap cuts.
 _ROOM_FOR_ESCAPES = 64
-# Of output that is made of little else than secrets, the rest is hidden as a whole: looking for each takes too long.
+# Output that consists mostly of secrets is hidden as a whole from here on: finding each takes too long.
 _MOST_FOUND = 50_000
-# A secret is not followed through more than this, however it is coloured.
+# The longest stretch that a secret with colour codes may span.
 _MOST_HELD = 65_536
-# The two highest bits of every byte of UTF-8 that is not the first of its character.
+# The two highest bits of a UTF-8 continuation byte.
 _CONTINUES = 0x80
 _NAMED = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt", "\xa0": "nbsp"}
 _LETTERED = {"\n": b"\\n", "\r": b"\\r", "\t": b"\\t", "\b": b"\\b", "\f": b"\\f"}
-# What a shell, SQL, CSV or a URL's query makes of single characters.
+# How a shell, SQL, CSV or a URL query escapes single characters.
 _QUOTED = {"'": (b"'\\''", b"'\"'\"'", b"\\'", b"''"), '"': (b'""',), " ": (b"+",), "\n": (b"\r\n",)}
 
-# What is not printed does not separate the halves of a secret: controls, and characters without a width. Each begins
-# with a plain byte, so that the search passes quickly over all others.
+# Unprinted characters within a secret are ignored: controls, and characters without a width. Each pattern begins with
+# a plain byte, so that the search is fast.
 _CONTROLS = bytes({*range(32), 127} - {*b"\t\n\r\x1b"})
 _WIDTHLESS = (
     b"|".join(rb"\x%02x" % control for control in _CONTROLS)
     + rb"|\xc2[\x80-\x9f\xad]|\xcd\x8f|\xd8\x9c|\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])"
     rb"|\xe2(?:\x80[\x8b-\x8f\xa8-\xae]|\x81[\xa0-\xaf])|\xe3\x85\xa4"
     rb"|\xef(?:\xb8[\x80-\x8f]|\xbb\xbf|\xbe\xa0|\xbf[\xb9-\xbb])|\xf3\xa0[\x80-\xbf]{2}"
-    # The next chunk may complete one.
+    # The next chunk may complete such a character.
     rb"|\xc2\Z|\xcd\Z|\xd8\Z|\xe1.?\Z|\xe2.?\Z|\xe3.?\Z|\xef.?\Z|\xf3.{0,2}\Z"
 )
 _INVISIBLE = re.compile(ESCAPES.encode() + b"|" + _WIDTHLESS)
-# What stands in a title that nothing ends may also be meant as text.
+# An unterminated title may also be plain text.
 _TITLE = re.compile(rb"\x1b[\]PX^_]")
 _INVISIBLE_BUT_TITLES = re.compile(
     rb"\x1b\[[0-?]*[ -/]*(?:[@-~]|\Z)|\x1b[ -/]*(?:[0-~]|\Z)|\x1b|" + _WIDTHLESS
 )
-# Most output has none of the bytes that these begin with: that is seen quickest by marking them with 1.
+# Most output has none of the first bytes of these; marking them with 1 is the fastest check.
 _BEGINS_INVISIBLE = bytes(byte in _CONTROLS + b"\x1b\xc2\xcd\xd8\xe1\xe2\xe3\xef\xf3" for byte in range(256))
 _C1 = re.compile(rb"\xc2[\x90\x98\x9b-\x9f]")
-# What a line can be put together with that does not stand in it like this.
+# Cursor movements and erasures that change what a line shows in the end.
 _DRAWS = re.compile(rb"\x08|\r|\x1b\[[0-?]*[ -/]*[CDGK]|\xc2\x9b[0-?]*[ -/]*[CDGK]")
 _ERASED_LINE = b"\x1b[2K"
 
@@ -64,7 +64,7 @@ Form = tuple[tuple[bytes, ...], ...]
 
 
 class Redactor:
-    """Knows some secrets, and replaces them wherever they appear, in any of their forms."""
+    """Replaces some secrets wherever they appear, in any of their forms."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets for form in _forms(secret)}
@@ -79,7 +79,7 @@ class Redactor:
         """How far a secret can reach over a border."""
 
     def redacted(self, data: bytes, start: int = 0, end: int | None = None) -> bytes:
-        """Return the bytes from `start` to `end`; of a secret that crosses either border nothing is shown."""
+        """Return the bytes from `start` to `end`; a secret that crosses either border is hidden."""
         shown = _without(self.spans(data), data, start, len(data) if end is None else end)
         return shown if (drawn := self.drawn(shown)) is None else drawn
 
@@ -88,15 +88,15 @@ class Redactor:
         return self.redacted(text.encode(errors="replace")).decode(errors="replace")
 
     def stream(self) -> RedactedStream:
-        """Return something that redacts a stream of chunks."""
+        """Return a redactor for a stream of chunks."""
         return RedactedStream(self)
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
-        """Return where secrets lie, from the first byte to behind the last; those that overlap are one."""
+        """Return the positions of secrets, as (first byte, byte after the last); overlapping ones are merged."""
         return self.look(data)[0]
 
     def drawn(self, data: bytes) -> bytes | None:
-        """Return data as it is shown, without secrets, if a secret can be seen only there; otherwise None."""
+        """Return data as shown and redacted, if a secret is visible only there; otherwise None."""
         if self._pattern is None or _DRAWS.search(data) is None:
             return None
         shown = shown_text(data).encode(errors="replace")
@@ -104,7 +104,7 @@ class Redactor:
         return _without(spans, shown, 0, len(shown)) if spans else None
 
     def look(self, data: bytes) -> tuple[list[tuple[int, int]], int]:
-        """Return where secrets lie, and up to where that is known whatever follows."""
+        """Return the positions of secrets, and the offset up to which they are certain whatever follows."""
         pattern = self._pattern
         if pattern is None:
             return [], len(data)
@@ -131,7 +131,7 @@ class Redactor:
             match = pattern.search(data, first + 1)
 
     def _first_open(self, pattern: re.Pattern[bytes], data: bytes) -> int:
-        """Return where the first secret begins that may go on behind the end."""
+        """Return the start of the first secret that may continue after the end."""
         start = max(0, len(data) - self._longest)
         short = max(start, len(data) - _PREFIX)
         match = pattern.search(data, start)
@@ -146,7 +146,7 @@ class Redactor:
 
 
 class RedactedStream:
-    """Gives out a stream chunk by chunk, holding back what may be the beginning of a secret."""
+    """Redacts a stream chunk by chunk, holding back what may be the beginning of a secret."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -155,17 +155,17 @@ class RedactedStream:
         self._line = b""
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take in a chunk, and return what is safe to show by now."""
+        """Add a chunk, and return what is now safe to show."""
         data = self._held + chunk
         spans, border = self._redactor.look(data)
-        # A secret that begins before the border lies here as a whole; one that overlaps it may not.
+        # A secret that begins before the border is complete here; one that overlaps it may not be.
         begun = [behind for first, behind in spans if first < border]
         shown = _without(spans, data, min(self._hidden, border), border)
         self._held, self._hidden = data[border:], max([self._hidden, border, *begun]) - border
         return self._drawn(shown)
 
     def leave_gap(self) -> None:
-        """Go on behind a gap: what lies right before and behind it may be a part of a secret."""
+        """Continue after a gap; the bytes next to it may be part of a secret."""
         self._held, self._hidden = b"", self._redactor.reach
 
     def end(self) -> bytes:
@@ -174,7 +174,7 @@ class RedactedStream:
         return self._drawn(self._redactor.redacted(held, start=min(self._hidden, len(held))))
 
     def _drawn(self, shown: bytes) -> bytes:
-        """Return what follows on a line; if it would draw a secret there, the line is begun anew without it."""
+        """Return what follows on a line; if it would complete a secret, the line is redrawn without it."""
         lines = self._line + shown
         drawn = self._redactor.drawn(lines)
         if drawn is not None:
@@ -187,7 +187,7 @@ class RedactedStream:
 
 
 def _ends(form: Form, data: bytes, at: int) -> tuple[int, bool]:
-    """Return behind what a form that begins here ends, or 0; and whether it may go on behind the data."""
+    """Return the end of a form that begins here, or 0; and whether it may continue after the data."""
     positions = {at}
     is_open = False
     for spellings in form:
@@ -232,10 +232,10 @@ def _without(spans: Iterable[tuple[int, int]], data: bytes, start: int, end: int
 
 
 def _views(data: bytes) -> Iterator[_Visible]:
-    """Yield what can be read of data when all that is not printed is left out."""
+    """Yield the readable parts of data, without unprinted characters."""
     if 1 not in data.translate(_BEGINS_INVISIBLE) or not _INVISIBLE.search(data):
         return
-    # Both ways to write a control have two bytes.
+    # Both spellings of a control have two bytes.
     data = _C1.sub(lambda match: bytes((0x1B, match[0][1] - 0x40)), data)
     yield _Visible(data, _INVISIBLE)
     if _TITLE.search(data):
@@ -243,7 +243,7 @@ def _views(data: bytes) -> Iterator[_Visible]:
 
 
 class _Visible:
-    """The bytes of some data that a terminal shows, and where each of them stands in the data."""
+    """The bytes of data that a terminal shows, with their positions in the data."""
 
     def __init__(self, data: bytes, invisible: re.Pattern[bytes]) -> None:
         self._raw = data
@@ -257,7 +257,7 @@ class _Visible:
             self.data = invisible.sub(b"", data)
 
     def place(self, at: int) -> int:
-        """Return where a visible byte stands in the data."""
+        """Return the position of a visible byte in the data."""
         if not self._offsets:
             self._find_pieces()
         index = bisect_right(self._offsets, at) - 1
@@ -279,7 +279,7 @@ class _Visible:
             self._pieces.append((first, behind))
 
     def _take_back(self) -> None:
-        """Leave out the last character: what follows is drawn over it."""
+        """Drop the last character: what follows overwrites it."""
         is_within_character = True
         while self._pieces and is_within_character:
             first, behind = self._pieces.pop()
@@ -296,7 +296,7 @@ def _forms(secret: str) -> Iterator[Form]:
     if not data:
         return
     yield _spelled(secret)
-    # A key of several lines may be printed line by line, and a last line without its end.
+    # A multi-line key may be printed line by line, and its last line without a newline.
     yield from (_spelled(line) for line in secret.splitlines() if len(line) >= _SHORTEST_LINE)
     whole = {*_in_hexadecimal(data), *_in_base64(data), *_in_utf16(secret)}
     yield from (((form.encode(),),) for form in whole)
@@ -304,7 +304,7 @@ def _forms(secret: str) -> Iterator[Form]:
 
 
 def _spelled(text: str) -> Form:
-    """Return a text with all spellings of each character; what is always spelled the same is one part."""
+    """Return a text with all spellings of each character; constant stretches are one part."""
     parts: list[tuple[bytes, ...]] = []
     for character in text:
         spellings = _spellings(character)
@@ -316,7 +316,7 @@ def _spelled(text: str) -> Form:
 
 
 def _spellings(character: str) -> tuple[bytes, ...]:
-    """Return how JSON, URLs, HTML, shells and Python write a character; letters and digits they leave alone."""
+    """Return how JSON, URLs, HTML, shells and Python write a character; letters and digits stay the same."""
     plain = character.encode()
     if character.isascii() and character.isalnum():
         return (plain,)
@@ -339,7 +339,7 @@ def _octal(data: bytes) -> bytes:
 
 
 def _in_utf16(text: str) -> Iterator[str]:
-    """Yield a character, or every one of a text, as JSON may write it."""
+    """Yield the JSON escapes of a character, or of every character of a text."""
     units = text.encode("utf-16-be").hex()
     for digits in {units, units.upper()}:
         yield "".join(f"\\u{digits[at : at + 4]}" for at in range(0, len(digits), 4))
@@ -353,7 +353,7 @@ def _in_html(character: str) -> Iterator[str]:
 
 
 def _in_hexadecimal(data: bytes) -> Iterator[str]:
-    """Yield bytes as dumps write them, and with every one escaped, also those that need not be."""
+    """Yield bytes as hex dumps, and with every byte escaped, even where not needed."""
     plain = data.hex()
     for digits in {plain, plain.upper()}:
         pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
@@ -362,7 +362,7 @@ def _in_hexadecimal(data: bytes) -> Iterator[str]:
 
 
 def _in_base64(data: bytes) -> Iterator[str]:
-    """Yield what stays the same of some bytes in Base64, whatever stands before and behind them."""
+    """Yield the stable part of some bytes in Base64, whatever precedes and follows them."""
     for before in range(3):
         first = -(-before * 8 // 6)
         behind = (before + len(data)) * 8 // 6
@@ -376,7 +376,7 @@ def _longest(form: Form) -> int:
 
 
 def _prefixes(form: Form) -> set[bytes]:
-    """Return what a form can begin with, as far as there are not too many such beginnings."""
+    """Return the possible beginnings of a form, up to a maximum number."""
     found = {b""}
     for spellings in form:
         pairs = product(found, spellings)
@@ -390,7 +390,7 @@ def _prefixes(form: Form) -> set[bytes]:
 
 
 def _trie(words: Iterable[bytes]) -> bytes:
-    """Return a pattern that finds one of some words, none of them empty, looking at each byte once."""
+    """Return a pattern that matches one of some non-empty words, reading each byte once."""
     following: dict[bytes, set[bytes]] = {}
     for word in words:
         if not word:

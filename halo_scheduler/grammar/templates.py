@@ -1,6 +1,6 @@
-"""Variables in a prompt, `{{date}}`: found, checked when a job is saved, and filled in when its run starts.
+"""Variables in a prompt, `{{date}}`: found, checked when a job is saved, and expanded when its run starts.
 
-There is no expression language, and what was filled in is not looked at again.
+There is no expression language, and inserted text is not expanded again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from halo_scheduler.grammar.english import shown
 _REFERENCE = re.compile(r"\$\{secret:([^}]*)\}?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
-# What an agent gets to read when the prompt is empty.
+# The prompt that an agent gets if the job's is empty.
 NOTHING_TO_SAY = "Execute scheduled task."
 
 _WORK_VARIABLES = {
@@ -24,7 +24,7 @@ _WORK_VARIABLES = {
     "work.body": "the item's description",
     "work.labels": "the item's labels, separated by commas",
 }
-# Other names for the same things.
+# Aliases.
 _ALIASES = {
     "issue.number": "work.id",
     "issue.title": "work.title",
@@ -50,12 +50,12 @@ VARIABLES: Mapping[str, str] = {
 NEEDS_WORK = frozenset([*_WORK_VARIABLES, *_ALIASES])
 """The variables that are only valid for a job with a work queue."""
 
-# A backslash keeps the braces behind it as they are.
+# A backslash escapes the braces after it.
 _VARIABLE = re.compile(r"\\\{\{|\{\{([^{}]*)(\}\})?")
 
 
 def require_secret_name(path: str, name: object) -> str:
-    """Refuse what cannot name a secret."""
+    """Refuse text that cannot name a secret."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ScheduleError(
             f"{shown(name)} cannot name a secret; use letters, digits, _ . and -, like BACKUP_TOKEN",
@@ -65,7 +65,7 @@ def require_secret_name(path: str, name: object) -> str:
 
 
 def require_references(path: str, text: str) -> None:
-    """Refuse a text with a reference that could never be filled in."""
+    """Refuse a text with a secret reference that can never be resolved."""
     for match in _REFERENCE.finditer(text):
         require_secret_name(path, match[1])
         if not match[0].endswith("}"):
@@ -73,7 +73,7 @@ def require_references(path: str, text: str) -> None:
 
 
 def refuse_references(path: str, text: str, instead: str) -> None:
-    """Refuse a secret in a place where others could read it."""
+    """Refuse a secret in a field that others could read."""
     if _REFERENCE.search(text):
         raise ScheduleError(f"secrets cannot be used here; {instead}", path=path)
 
@@ -84,12 +84,12 @@ def referenced_names(texts: Iterable[str]) -> frozenset[str]:
 
 
 def filled_in(text: str, values: Mapping[str, str], escape: Callable[[str], str] = str) -> str:
-    """Return a text with its references replaced by their values; what was filled in is not looked at again."""
+    """Return a text with its references replaced by their values, which are not expanded again."""
     return _REFERENCE.sub(lambda match: escape(values[match[1]]), text)
 
 
 def require_prompt(path: str, text: str, *, has_work: bool) -> None:
-    """Refuse a prompt with a variable that could never be filled in."""
+    """Refuse a prompt with an unknown variable."""
     for match in _VARIABLE.finditer(text):
         if match[1] is None:
             continue
@@ -108,13 +108,13 @@ def require_prompt(path: str, text: str, *, has_work: bool) -> None:
 
 
 def variables_in(text: str) -> frozenset[str]:
-    """Return the names of the variables that a prompt uses, whichever of their names it uses."""
+    """Return the names of the variables in a prompt, aliases resolved."""
     names = (match[1].strip() for match in _VARIABLE.finditer(text) if match[2] is not None)
     return frozenset(_ALIASES.get(name, name) for name in names)
 
 
 def variable_spans(text: str) -> list[tuple[int, int, str | None]]:
-    """Return where a text has variables: from, to, and the name as written; None for one that is not closed."""
+    """Return the variables in a text: start, end, and the name as written; None for an unclosed one."""
     return [
         (match.start(), match.end(), match[1].strip() if match[2] is not None else None)
         for match in _VARIABLE.finditer(text)
@@ -123,7 +123,7 @@ def variable_spans(text: str) -> list[tuple[int, int, str | None]]:
 
 
 def render(text: str, values: Mapping[str, str]) -> str:
-    """Return a prompt with its variables filled in; one without a value is empty."""
+    """Return a prompt with its variables expanded; one without a value becomes empty."""
 
     def filled(match: re.Match[str]) -> str:
         if match[2] is None:
@@ -138,6 +138,4 @@ def _suggestion(name: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a name that does not exist
 
     near = get_close_matches(name, VARIABLES, n=1)
-    if near:
-        return f"; did you mean {{{{{near[0]}}}}}?"
-    return "; known are " + ", ".join(f"{{{{{known}}}}}" for known in VARIABLES if known not in _ALIASES)
+    return f"; did you mean {{{{{near[0]}}}}}?" if near else ""

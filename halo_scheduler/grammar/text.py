@@ -1,8 +1,8 @@
-"""Text from outside as it is shown: specifications escaped, output as a terminal would leave it.
+"""Display of untrusted text: specifications escaped, output as a terminal would show it.
 
-Whoever reviews a specification has to see every character of it, so nothing in it acts and nothing is invisible. What
-a job printed was meant for a terminal: colours and cursor movements are left out, a progress bar that was drawn over
-and over shows its last state, and bytes that are no text show as a sign in their place.
+A reviewer must see every character of a specification, so control and invisible characters are escaped. The output of a
+job was meant for a terminal: colours and cursor movements are removed, a progress bar that was redrawn shows its last
+state, and invalid bytes show as a replacement character.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 LINE_END = " ↵ "
 """Where a line ends in a text that is shown on one line; `\\n` would look like the two characters of a `printf`."""
@@ -22,7 +22,7 @@ _PROGRESS_LINE = re.compile(
 )
 _LONGEST_PROGRESS_TEXT = 200
 _LONGEST_PENDING = 65_536
-# Control sequences, then titles, links and their like up to their end, then single escapes.
+# Control sequences, then titles, links and the like up to their end, then single escapes.
 ESCAPES = (
     r"\x1b\[(?P<parameters>[0-?]*)[ -/]*(?:(?P<final>[@-~])|\Z)"
     r"|\x1b[\]PX^_][^\n]*?(?:\x1b\\|\x07|(?=\n)|\Z)|\x1b[ -/]*(?:[0-~]|\Z)|\x1b|\x07"
@@ -33,12 +33,12 @@ _C1 = re.compile("[\x90\x98\x9b-\x9f]")
 _FURTHEST_MOVE = 1_000
 _MOST_DIGITS = 5
 _FURTHEST_COLUMN = 10_239
-# Everything that is not printed but does something; U+202A–202E and U+2066–2069 turn the direction of writing.
+# Every unprinted character with an effect; U+202A–202E and U+2066–2069 change the writing direction.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
-# Every control and format character, line and paragraph separators, surrogates, and all else that is drawn as nothing
-# or as a mere space: fillers, joiners, variation selectors, tags, noncharacters; what is for private use has no shape
-# that everybody sees.
+# Control and format characters, line and paragraph separators, surrogates, and everything else that is drawn as
+# nothing or as a space: fillers, joiners, variation selectors, tags, noncharacters. Private-use characters look
+# different on every system.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
     "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufdd0-\ufdef"
@@ -48,21 +48,22 @@ _HIDDEN = re.compile(
     + "".join(f"{chr(plane | 0xFFFE)}{chr(plane | 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
     + "]"
 )
-# Where writing needs an invisible character, between two visible ones, it hides nothing: in emoji that are drawn in
-# colour or joined, and between letters of the Arabic and Indian scripts.
+# An invisible character that the script needs between two visible ones hides nothing: in coloured or joined emoji, and
+# between letters of Arabic and Indic scripts.
 _EMOJI = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf"
     "\u2934\u2935\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
 _JOINED = "\u0620-\u064a\u0671-\u06d3\u0900-\u0dff"
-_NEEDED = re.compile(
+# Compiled on first use, which is rare.
+_NEEDED = (
     f"(?<=[{_EMOJI}])\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
     f"|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
 )
 _EMOJI_TO_COME = range(0x1F000, 0x1FB00)
 _BLANKS = re.compile(r"[^\S\n]{2,}|\t")
 _LINE_ENDS = re.compile(r"\s*\n\s*")
-# Letters of other alphabets that are drawn like Latin ones.
+# Letters of other alphabets that look like Latin ones.
 _LATIN = str.maketrans(
     "аеорсухіјѕԁһԛԝАВЕКМНОРСТУХІЈЅοανιρΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhqwABEKMHOPCTYXIJSoavipABEZHIKMNOPTYX"
 )
@@ -71,38 +72,53 @@ _CONTROL_NAMES = {"\x1b": "ESCAPE", "\r": "CARRIAGE RETURN", "\b": "BACKSPACE", 
 
 
 def _hidden_in(text: str) -> re.Pattern[str]:
-    """Return what finds the hidden characters of a text: those always hidden, and its unassigned ones."""
+    """Return a pattern for the hidden characters of a text: those always hidden, and its unassigned ones."""
     if text.isascii():
         return _HIDDEN
     unassigned = {sign for sign in set(text) if unicodedata.category(sign) == "Cn"}
-    # Python may be older than an emoji, which fonts show all the same.
+    # Fonts may show an emoji that this Python does not know yet.
     signs = "".join(sign for sign in unassigned if ord(sign) not in _EMOJI_TO_COME)
     return re.compile(f"{_HIDDEN.pattern}|[{signs}]") if signs else _HIDDEN
 
 
+def _without_hidden(text: str, replace: Callable[[re.Match[str]], str]) -> str:
+    """Replace the hidden characters of a text."""
+    # Most texts have none. The pattern takes 0.1 s per million characters; this check takes a few ms.
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    signs = "".join(set(text))
+    hidden = _hidden_in(signs)
+    return text if hidden.search(signs) is None else hidden.sub(replace, text)
+
+
 def shown_spec(text: str) -> str:
-    """Return a text of several lines with every character that acts or cannot be seen escaped: `\\r`, `\\u200b`."""
-    return _hidden_in(text).sub(_escaped, text)
+    r"""Return a multi-line text with every control or invisible character escaped: `\r`, `\u200b`."""
+    return _without_hidden(text, _escaped)
 
 
 def shown_styled(text: str) -> str:
-    """Return a text that may have colours of ours in it; JSON still means the same."""
-    return _hidden_in(text).sub(_escaped_but_styles, text)
+    """Return a text that may contain our own colours; JSON keeps its meaning."""
+    return _without_hidden(text, _escaped_but_styles)
 
 
 def plain_line(text: str, longest: int = _LONGEST_PROGRESS_TEXT) -> str:
-    """Return a text on one short line, with every character that acts or cannot be seen escaped."""
+    """Return a text on one short line, with every control or invisible character escaped."""
     line = whole_line(text)
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def whole_line(text: str) -> str:
-    """Return all of a text on one line, with every character that acts or cannot be seen escaped."""
-    return _LINE_ENDS.sub(LINE_END, _BLANKS.sub(" ", shown_spec(text).strip()))
+    """Return a whole text on one line, with every control or invisible character escaped."""
+    return exact_line(_BLANKS.sub(" ", shown_spec(text).strip()))
+
+
+def exact_line(text: str) -> str:
+    """Return a whole text on one line with all its spaces, which may matter, as in a command."""
+    return _LINE_ENDS.sub(LINE_END, shown_spec(text).strip())
 
 
 def is_shown_whole(text: str) -> bool:
-    """Tell whether every character of a text can be seen where it is shown as it is."""
+    """Return whether a text shown as it is has no hidden characters."""
     return shown_spec(text) == text
 
 
@@ -112,7 +128,7 @@ def hidden_characters(text: str) -> list[str]:
 
 
 def hidden_words(text: str) -> str:
-    """Return which invisible characters a text has, for a sentence; nothing if it has none."""
+    """Return the invisible characters of a text, for a sentence; "" if it has none."""
     if text.isascii() and text.isprintable():
         return ""
     names = hidden_characters(text)
@@ -121,7 +137,7 @@ def hidden_words(text: str) -> str:
 
 
 def texts_in(data: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield all texts in plain data, each with the path of its field; a key has the path of its object."""
+    """Yield all texts in plain data with the paths of their fields; a key has the path of its object."""
     match data:
         case str():
             yield path, data
@@ -135,7 +151,7 @@ def texts_in(data: object, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def looks_like(text: str) -> str:
-    """Return what stays of a text for the eye: two that share it can be mistaken for each other."""
+    """Return a text reduced to its looks: two texts with the same result can be mistaken for each other."""
     if text.isascii() and text.isprintable():
         return " ".join(text.casefold().split())
     seen = _HIDDEN.sub("", unicodedata.normalize("NFKC", _hidden_in(text).sub("", text)))
@@ -143,14 +159,13 @@ def looks_like(text: str) -> str:
 
 
 def json_text(data: object, indent: int | None = None) -> str:
-    """Return data as JSON with invisible characters escaped; it means the same."""
-    text = json.dumps(data, ensure_ascii=False, indent=indent)
-    return _hidden_in(text).sub(_in_json, text)
+    """Return data as JSON with invisible characters escaped; it keeps its meaning."""
+    return _without_hidden(json.dumps(data, ensure_ascii=False, indent=indent), _in_json)
 
 
 def _escaped(match: re.Match[str]) -> str:
     sign = match[0]
-    if _NEEDED.match(match.string, match.start()):
+    if re.compile(_NEEDED).match(match.string, match.start()):
         return sign
     return sign.encode("unicode_escape").decode() if sign < " " else _in_json(match)
 
@@ -170,14 +185,14 @@ def _named(sign: str) -> str:
 
 
 class ShownText:
-    """Turns a stream of bytes into plain text, line by line as they are complete."""
+    """Converts a stream of bytes into plain text, line by line."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._pending = ""
 
     def feed(self, chunk: bytes) -> str:
-        """Take in some bytes and return the lines that are complete; an endless one comes in pieces."""
+        """Add some bytes and return the complete lines; an endless line is returned in parts."""
         text = self._pending + self._decoder.decode(chunk)
         whole, newline, self._pending = text.rpartition("\n")
         if len(self._pending) > _LONGEST_PENDING:
@@ -185,7 +200,7 @@ class ShownText:
         return _shown_lines(whole) + newline if whole or newline else ""
 
     def unfinished(self) -> str:
-        """Return how the last line stands, without its end."""
+        """Return the unfinished last line as it is now."""
         return _shown_lines(self._pending)
 
     def end(self) -> str:
@@ -196,7 +211,7 @@ class ShownText:
 
 
 def shown_text(content: bytes) -> str:
-    """Return all that a run printed as it is shown."""
+    """Return the whole output of a run as it is shown."""
     text = content.decode(errors="replace")
     return text if _CONTROLS.search(text) is None else _shown_lines(text)
 
@@ -208,7 +223,7 @@ def printed_line(text: str, longest: int = _LONGEST_PROGRESS_TEXT) -> str:
 
 
 def last_progress(lines: bytes) -> tuple[float, str] | None:
-    """Return the last progress that some whole lines tell of, if any does."""
+    """Return the last progress report in some complete lines; None if there is none."""
     position = len(lines)
     while (position := lines.rfind(PROGRESS, 0, position)) >= 0:
         is_at_start = position == 0 or lines[position - 1 : position] == b"\n"
@@ -227,12 +242,12 @@ def _shown_lines(text: str) -> str:
 
 
 def c1_as_escapes(text: str) -> str:
-    """Return a text with the control characters that begin or end sequences as two: U+009B as ESC [."""
+    """Return a text with C1 control characters as two-character escapes: U+009B as ESC [."""
     return _C1.sub(lambda match: f"\x1b{chr(ord(match[0]) - 0x40)}", text)
 
 
 def _shown_line(line: str) -> str:
-    """Return what a terminal would show in the end of a line that was drawn over."""
+    """Return what a terminal shows in the end of a line that was overwritten."""
     cells: list[str] = []
     at = position = 0
     for action in _ACTIONS.finditer(line):
@@ -264,7 +279,7 @@ def _erased(cells: list[str], at: int, what: str) -> int:
         blank = min(at + 1, len(cells))
         cells[:blank] = " " * blank
     elif what in ("", "0", "2"):
-        # A line that is erased as a whole is drawn again from its start.
+        # A fully erased line is redrawn from its start.
         at = 0 if what == "2" else at
         del cells[at:]
     return at

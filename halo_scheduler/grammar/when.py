@@ -25,7 +25,7 @@ _EXPECTED = "write it like 2026-12-24 18:00, tomorrow 9:00, 18:30 or in 2h"
 def parse_when(text: str, now_ms: int, *, timezone: str | None = None) -> int:
     """Return the instant of "in 1h", "2h ago", "tomorrow 9:00", "18:30" (the next one) or an ISO date and time.
 
-    Without an offset the time is read in `timezone` (None: the machine's), and a date alone is its midnight.
+    Without an offset the time is read in `timezone` (None: the computer's), and a date alone is its midnight.
     """
     typed = text.strip()
     if match := _FROM_NOW.fullmatch(typed):

@@ -1,4 +1,4 @@
-"""Time zones: finding them, and turning wall times into instants where the clocks change.
+"""Time zones: lookup, and conversion of wall times around clock changes.
 
 Wall times are whole seconds counted as if the wall clock showed UTC, so that plain integers carry them:
 `wall_s = instant_s + offset_s`.
@@ -7,10 +7,10 @@ Wall times are whole seconds counted as if the wall clock showed UTC, so that pl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from halo_scheduler.errors import ScheduleError
@@ -34,8 +34,7 @@ def local_time(at: int, timezone: str | None = None) -> datetime:
     return wall_time(to_wall(find_zone(timezone), at // SECOND_MS))
 
 
-@dataclass(frozen=True, slots=True)
-class ClockChange:
+class ClockChange(NamedTuple):
     """The instant at which a zone's offset from UTC changes, and both offsets.
 
     Forward, the wall times from `wall_start_s` up to `wall_end_s` never happen; back, they happen twice.
@@ -59,7 +58,7 @@ class ClockChange:
 
 
 def find_zone(name: str | None) -> ZoneInfo:
-    """Return the zone of that IANA name; None means the machine's own."""
+    """Return the zone of that IANA name; None means the computer's own."""
     return machine_zone() if name is None else _named_zone(name)
 
 
@@ -73,7 +72,7 @@ def _named_zone(name: str) -> ZoneInfo:
 
 @lru_cache(maxsize=1)
 def machine_zone() -> ZoneInfo:
-    """Return the zone the machine is set to; `machine_zone.cache_clear()` makes the next call look again."""
+    """Return the computer's zone, cached; `machine_zone.cache_clear()` makes the next call read it again."""
     try:
         return read_machine_zone()
     except (LookupError, ValueError, OSError) as error:
@@ -81,7 +80,7 @@ def machine_zone() -> ZoneInfo:
 
 
 def read_machine_zone() -> ZoneInfo:
-    """Return the zone the machine is set to; LookupError, ValueError or OSError when that cannot be made out."""
+    """Return the computer's zone; LookupError, ValueError or OSError if it cannot be determined."""
     import tzlocal  # noqa: PLC0415 - 35 ms that a program with named zones never pays
 
     return tzlocal.reload_localzone()
@@ -110,7 +109,7 @@ def wall_time(wall_s: int) -> datetime:
 
 
 def wall_seconds(naive: datetime) -> int:
-    """Return a naive datetime as wall seconds; what is below a second is dropped."""
+    """Return a naive datetime as wall seconds; fractions are dropped."""
     return (naive - _WALL_EPOCH) // _SECOND
 
 

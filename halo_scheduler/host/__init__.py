@@ -1,1 +1,1 @@
-"""What differs from one operating system to another."""
+"""Code that differs between operating systems."""

@@ -1,18 +1,130 @@
-"""Keeping the machine awake while runs need it."""
+"""Sleep inhibitors: keep the computer awake while runs need it."""
 
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Protocol
 
-from halo_scheduler.host.inhibitors import Grip, NotAwakeError, inhibit_sleep
-
+_LONGEST_REASON = 200
+_LONGEST_END_S = 5.0
+# From winbase.h.
+_CONTINUOUS, _SYSTEM_REQUIRED = 0x80000000, 0x00000001
 _LOG = logging.getLogger(__name__)
 
 
+class NotAwakeError(Exception):
+    """Sleep cannot be inhibited; the text says why, as the end of a sentence."""
+
+
+class Grip(Protocol):
+    """An active sleep inhibitor; the system releases it if this program dies."""
+
+    def release(self) -> None:
+        """Release the inhibitor; may take a moment."""
+
+
+def inhibit_sleep(why: str) -> Grip:
+    """Inhibit sleep for a reason that the system shows; `NotAwakeError` if no method works."""
+    if sys.platform == "linux":
+        from halo_scheduler.host.bus_inhibitors import LogindGrip, PortalGrip  # noqa: PLC0415 - only on Linux
+
+        return first_grip(why, (LogindGrip, PortalGrip))
+    if sys.platform == "darwin":
+        return ProcessGrip(("/usr/bin/caffeinate", "-i", "-w", str(os.getpid())))
+    if sys.platform == "win32":
+        return ThreadGrip(_windows_state())
+    raise NotAwakeError("there is no way known on this system")
+
+
+def first_grip(why: str, ways: Iterable[Callable[[str], Grip]]) -> Grip:
+    """Return the inhibitor of the first method that works; else `NotAwakeError` with all the reasons."""
+    reason = one_line(why)
+    faults: list[str] = []
+    for way in ways:
+        try:
+            return way(reason)
+        except OSError as error:
+            faults.append(str(error))
+    raise NotAwakeError("; ".join(faults))
+
+
+def one_line(why: str) -> str:
+    """Return a reason that every system accepts: one line of limited length, without a split character."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in why).split())
+    return line[:_LONGEST_REASON].encode(errors="replace").decode()
+
+
+class ProcessGrip:
+    """Inhibits sleep through a helper process, as on macOS."""
+
+    def __init__(self, command: tuple[str, ...]) -> None:
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own argument list
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise NotAwakeError(f"{command[0]} cannot be started ({error.strerror})") from error
+
+    def release(self) -> None:
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LONGEST_END_S)
+            return
+        self._process.kill()
+        self._process.wait()
+
+
+class ThreadGrip:
+    """Inhibits sleep through a thread's execution state, which lasts while the thread lives, as on Windows."""
+
+    def __init__(self, set_state: Callable[[int], int]) -> None:
+        """`set_state` is the system's function; it returns 0 if refused."""
+        self._set_state = set_state
+        self._is_over = threading.Event()
+        self._is_answered = threading.Event()
+        self._is_granted = False
+        self._thread = threading.Thread(target=self._run, name="halo-awake", daemon=True)
+        self._thread.start()
+        self._is_answered.wait()
+        if not self._is_granted:
+            self._thread.join()
+            raise NotAwakeError("Windows does not allow it")
+
+    def release(self) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._is_granted = self._set_state(_CONTINUOUS | _SYSTEM_REQUIRED) != 0
+        finally:
+            self._is_answered.set()
+        if self._is_granted:
+            self._is_over.wait()
+            self._set_state(_CONTINUOUS)
+
+
+def _windows_state() -> Callable[[int], int]:
+    import ctypes  # noqa: PLC0415 - only where there is such a system
+
+    windll = getattr(ctypes, "windll", None)
+    if windll is None:
+        raise NotAwakeError("this Python cannot ask Windows")
+    set_state: Callable[[int], int] = windll.kernel32.SetThreadExecutionState
+    return set_state
+
+
 class _Hold:
-    """What one run holds, from the wish until it is let go."""
+    """The inhibitor of one run, from the request to the release."""
 
     def __init__(self) -> None:
         self.is_wanted = True
@@ -20,7 +132,7 @@ class _Hold:
 
 
 class KeepAwake:
-    """Holds the machine awake for each run that wants it, from `hold` to `release`; neither ever waits."""
+    """Inhibits sleep for each run between `hold` and `release`; neither blocks."""
 
     def __init__(
         self,
@@ -28,14 +140,14 @@ class KeepAwake:
         *,
         inhibit: Callable[[str], Grip] = inhibit_sleep,
     ) -> None:
-        """`submit` runs what may block on some thread; `inhibit` keeps the machine awake for a reason."""
+        """`submit` runs a blocking call on another thread; `inhibit` inhibits sleep for a reason."""
         self._submit = submit
         self._inhibit = inhibit
         self._lock = threading.Lock()
         self._holds: dict[str, _Hold] = {}
 
     def hold(self, run_id: str, why: str, failed: Callable[[str], None]) -> None:
-        """Keep the machine awake for a run; `failed` gets a sentence, on any thread, when that cannot be had."""
+        """Inhibit sleep for a run; `failed` is called with the reason, on any thread, if that is refused."""
         hold = _Hold()
         with self._lock:
             if run_id in self._holds:
@@ -44,7 +156,7 @@ class KeepAwake:
         self._submit(lambda: self._take_hold(hold, why, failed))
 
     def release(self, run_id: str) -> None:
-        """Let the machine sleep as far as this run is concerned; one that holds nothing is fine."""
+        """Release the inhibitor of a run; does nothing if it has none."""
         with self._lock:
             hold = self._holds.pop(run_id, None)
         if hold is None:
@@ -52,11 +164,11 @@ class KeepAwake:
         try:
             self._submit(lambda: self._let_go(hold))
         except RuntimeError:
-            # There is no thread to be had; a lock for a run that is over would be worse than a moment's wait.
+            # No thread is available; blocking for a moment is better than an inhibitor for an ended run.
             self._let_go(hold)
 
     def close(self) -> None:
-        """Let go of everything, at once."""
+        """Release all inhibitors at once."""
         with self._lock:
             holds = list(self._holds.values())
             self._holds.clear()
@@ -70,7 +182,7 @@ class KeepAwake:
             grip = self._inhibit(why)
         except NotAwakeError as error:
             if hold.is_wanted:
-                failed(f"The machine could not be kept awake: {error}.")
+                failed(str(error))
             return
         with self._lock:
             if hold.is_wanted:

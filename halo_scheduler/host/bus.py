@@ -1,4 +1,4 @@
-"""Speaking D-Bus on threads of our own, where nothing waits longer than it may."""
+"""D-Bus on worker threads, with time limits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from jeepney.fds import FileDescriptor, fds_buf_size
 
 from halo_scheduler.grammar.text import printed_line
 
-# A service that was just started for us, or on a busy machine, may need a while.
+# A service that was just started, or a busy computer, may need a while.
 ANSWER_LIMIT_S = 2.0
 _READ_SIZE = 65_536
 _NOBODY_THERE = ("org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner")
@@ -40,14 +40,14 @@ _SYSTEM_SOCKET = "unix:path=/var/run/dbus/system_bus_socket"
 
 
 class Bus(Enum):
-    """Which of the two buses is meant."""
+    """The session bus or the system bus."""
 
     SYSTEM = "DBUS_SYSTEM_BUS_ADDRESS"
     SESSION = "DBUS_SESSION_BUS_ADDRESS"
 
     @property
     def address(self) -> str:
-        """Where it is to be found; empty when nobody says."""
+        """The address of the bus; empty if unknown."""
         if told := os.environ.get(self.value, ""):
             return told
         if self is Bus.SYSTEM:
@@ -57,19 +57,19 @@ class Bus(Enum):
 
 
 class BusError(OSError):
-    """The bus is not there, has gone, does not answer, or says what nobody understands."""
+    """The bus is missing, disconnected, does not answer, or sends something invalid."""
 
 
 class NoBusError(BusError):
-    """There is nobody where the bus should be."""
+    """No bus is listening at the address."""
 
 
 class CallError(BusError):
-    """The bus, or a service on it, answered with an error."""
+    """The bus or a service replied with an error."""
 
 
 class Callee(NamedTuple):
-    """An interface of an object of a service."""
+    """An interface of a service's object."""
 
     service: str
     path: str
@@ -77,16 +77,16 @@ class Callee(NamedTuple):
 
     @property
     def address(self) -> DBusAddress:
-        """Return it as messages have it; `BusError` for a path that is none."""
+        """Return the address for messages; `BusError` for an invalid path."""
         with _bus_errors():
             return DBusAddress(self.path, bus_name=self.service, interface=self.interface)
 
 
 class BusStream:
-    """A conversation with a bus in which nothing waits: what is sent is on its way, what has come is taken."""
+    """A non-blocking connection to a bus: sending queues a message, receiving returns what has arrived."""
 
     def __init__(self, bus: Bus, *, takes_descriptors: bool = False) -> None:
-        """Begin it; `BusError` when there is no bus to be had."""
+        """Start connecting; `BusError` if there is no bus."""
         self._takes_descriptors = takes_descriptors
         self._authenticator = Authenticator(enable_fds=takes_descriptors)
         self._parser = Parser()
@@ -96,14 +96,14 @@ class BusStream:
             self._socket = _unix_socket()
         try:
             with _bus_errors():
-                # Not even connecting may wait: a bus that accepts nobody is none.
+                # Even connecting must not block: a bus that does not accept counts as missing.
                 self._socket.setblocking(False)
                 self._socket.connect(get_bus(bus.address))
                 self._socket.sendall(self._authenticator.data_to_send())
             self.send(message_bus.Hello())
         except BusError as error:
             self.close()
-            # One that only lets us wait is there all the same.
+            # A bus that is slow to accept exists all the same.
             kind = BusError if isinstance(error.__cause__, BlockingIOError) else NoBusError
             raise kind(f"there is no {bus.name.lower()} bus: {error}") from error
         except BaseException:
@@ -111,11 +111,11 @@ class BusStream:
             raise
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when something has come."""
+        """Return the descriptor that becomes readable when something arrives."""
         return self._socket.fileno()
 
     def send(self, message: Message) -> int:
-        """Send a message as soon as the bus has let us in; return its number, which the answer names."""
+        """Queue a message until authentication is done; return its serial, which the reply names."""
         serial = next(self._serials)
         with _bus_errors():
             data = message.serialise(serial=serial)
@@ -126,7 +126,7 @@ class BusStream:
         return serial
 
     def receive(self) -> list[Message]:
-        """Return what has come so far; `BusError` when nothing more can come."""
+        """Return the messages received so far; `BusError` if the connection is lost."""
         messages: list[Message] = []
         with _bus_errors():
             while (received := self._read()) is not None:
@@ -143,14 +143,14 @@ class BusStream:
         return messages
 
     def close(self) -> None:
-        """Leave the bus; what was sent still arrives."""
+        """Disconnect; queued messages still arrive."""
         self._socket.close()
 
     def _read(self) -> tuple[bytes, list[FileDescriptor]] | None:
         try:
             if sys.platform != "linux" or not self._takes_descriptors or self._unsent is not None:
                 return self._socket.recv(_READ_SIZE), []
-            # A run that starts in this very moment must not inherit what comes here.
+            # A run that starts at this moment must not inherit the received descriptors.
             data, extra, flags, _ = self._socket.recvmsg(
                 self._parser.bytes_desired(), fds_buf_size(), socket.MSG_CMSG_CLOEXEC
             )
@@ -173,10 +173,10 @@ class BusStream:
 
 
 class BusConnection:
-    """One connection to a bus, used by one thread at a time: each call waits for its answer, but not for long."""
+    """A connection to a bus for one thread at a time; each call waits for its reply, with a time limit."""
 
     def __init__(self, bus: Bus, *, takes_descriptors: bool = False) -> None:
-        """Connect; `BusError` when there is no bus to be had."""
+        """Connect; `BusError` if there is no bus."""
         self._signals: list[Message] = []
         self._stream = BusStream(bus, takes_descriptors=takes_descriptors)
         self._selector = selectors.DefaultSelector()
@@ -189,7 +189,7 @@ class BusConnection:
         self.close()
 
     def call(self, message: Message) -> tuple[Any, ...]:
-        """Return what the call returns; `CallError` when that is an error, `BusError` when it is too late."""
+        """Return the reply to a call; `CallError` if it is an error, `BusError` if it comes too late."""
         serial = self._stream.send(message)
         deadline = monotonic() + ANSWER_LIMIT_S
         while True:
@@ -198,7 +198,7 @@ class BusConnection:
                     return body_of(answer)
 
     def wait_for_signal(self, path: str, member: str) -> tuple[Any, ...] | None:
-        """Return what an object signals, or has signalled during a call; None when it does not in time."""
+        """Return an object's signal, also one received during a call; None if none comes in time."""
         deadline = monotonic() + ANSWER_LIMIT_S
         while True:
             for signal in self._signals:
@@ -211,8 +211,19 @@ class BusConnection:
             except TimeoutError:
                 return None
 
+    def next_signal(self, limit_s: float) -> tuple[str, tuple[Any, ...]] | None:
+        """Return the name and the content of the next signal, or of one that came during a call; None if none comes."""
+        deadline = monotonic() + limit_s
+        while not self._signals:
+            try:
+                self._next_messages(deadline)
+            except TimeoutError:
+                return None
+        signal = self._signals.pop(0)
+        return str(signal.header.fields.get(HeaderFields.member, "")), body_of(signal)
+
     def close(self) -> None:
-        """Leave the bus."""
+        """Disconnect."""
         self._selector.close()
         self._stream.close()
 
@@ -225,17 +236,17 @@ class BusConnection:
 
 
 class AnswerTimeoutError(BusError, TimeoutError):
-    """Nothing came in time."""
+    """No reply arrived in time."""
 
 
 def ask(bus: Bus, message: Message) -> tuple[Any, ...]:
-    """Return what one call returns, on a connection that is made for it."""
+    """Make one call on a connection of its own, and return the reply."""
     with BusConnection(bus) as connection:
         return connection.call(message)
 
 
 def ask_properties(bus: Bus, callee: Callee) -> dict[str, object]:
-    """Return the properties of a service's object; `BusError` when there is no such thing."""
+    """Return the properties of a service's object; `BusError` if it does not exist."""
     match ask(bus, Properties(callee.address).get_all()):
         case (dict(found),):
             return {name: variant[1] for name, variant in found.items() if _is_variant(variant)}
@@ -243,7 +254,7 @@ def ask_properties(bus: Bus, callee: Callee) -> dict[str, object]:
 
 
 def _is_variant(value: object) -> bool:
-    """Tell whether a value comes with its type, as a property does; a strange service may send anything."""
+    """Return whether a value is a (type, value) variant, as properties are; a faulty service may send anything."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)  # noqa: PLR2004 - a pair
 
 
@@ -255,15 +266,20 @@ def method_call(
     *,
     starts_service: bool = False,
 ) -> Message:
-    """Return the call of a service's method; one that does not run is started for it only when that is wanted."""
+    """Return a method call message; a service that is not running is started only on request."""
     message = new_method_call(callee.address, method, signature, body)
     if not starts_service:
         message.header.flags = MessageFlag.no_auto_start
     return message
 
 
+def signals_of(interface: str) -> Message:
+    """Return the call after which the signals of a service, named as its interface, are heard."""
+    return message_bus.AddMatch(MatchRule(type="signal", sender=interface, interface=interface))
+
+
 def owner_rule(name: str) -> MatchRule:
-    """Return the rule for the signal that a service of this name came or went."""
+    """Return the match rule for the signal that a name gained or lost its owner."""
     rule = MatchRule(
         type="signal",
         sender="org.freedesktop.DBus",
@@ -275,7 +291,7 @@ def owner_rule(name: str) -> MatchRule:
 
 
 def body_of(message: Message) -> tuple[Any, ...]:
-    """Return what a message carries; `CallError` when that is an error."""
+    """Return the body of a message; `CallError` if it is an error."""
     if message.header.message_type is MessageType.error:
         raise CallError(_words_of(message))
     body: tuple[Any, ...] = message.body
@@ -283,7 +299,7 @@ def body_of(message: Message) -> tuple[Any, ...]:
 
 
 def _words_of(error: Message) -> str:
-    """Return what an error says, as it can stand in a sentence; one without words has at least a name."""
+    """Return an error's text for a sentence; its name if it has no text."""
     name = str(error.header.fields.get(HeaderFields.error_name, ""))
     if name in _NOBODY_THERE:
         return "it does not run here"
@@ -305,6 +321,6 @@ def _bus_errors() -> Iterator[None]:
         yield
     except (OSError, ValueError, RuntimeError, LookupError, TypeError, StopIteration, struct.error) as error:
         # jeepney raises the last six for addresses it cannot read and for messages it does not understand.
-        # Those who read it know no numbers of errors.
+        # Users do not know error numbers.
         words = (getattr(error, "strerror", None) or "").lower()
         raise BusError(words or str(error) or "the bus cannot be understood") from error

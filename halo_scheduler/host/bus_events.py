@@ -1,4 +1,4 @@
-"""What services on a bus tell of power, network, sleep and the user's absence."""
+"""Signals of D-Bus services about power, network, sleep and idle time."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ from dataclasses import dataclass
 from jeepney import HeaderFields, MatchRule, Message, MessageType, message_bus
 
 from halo_scheduler.host.bus import Bus, BusStream, Callee, method_call, owner_rule
-from halo_scheduler.host.happenings import Happening, Interest
-from halo_scheduler.host.idle import LOGIND, LOGIND_PATH, MUTTER, MUTTER_PATH, SCREEN_SAVER, SCREEN_SAVER_PATH
-from halo_scheduler.host.power import UPOWER, UPOWER_PATH
+from halo_scheduler.host.machine_state import (
+    LOGIND,
+    LOGIND_PATH,
+    MUTTER,
+    MUTTER_PATH,
+    SCREEN_SAVER,
+    SCREEN_SAVER_PATH,
+    UPOWER,
+    UPOWER_PATH,
+)
+from halo_scheduler.host.observer import Happening, Interest
 
 _NETWORK_MANAGER = "org.freedesktop.NetworkManager"
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service that tells of something; `members` are its signals, at its path or anywhere below it."""
+    """A service whose signals are watched; `members` are its signals, at its path or below."""
 
     bus: Bus
     name: str
@@ -27,14 +35,14 @@ class Service:
     has_objects: bool = False
 
     def rules(self) -> Iterator[MatchRule]:
-        """Yield what to ask the bus for: the service's signals, and that it comes or goes."""
+        """Yield the match rules for the service's signals and for its start and end."""
         where = {"path_namespace" if self.has_objects else "path": self.path}
         for member in self.members:
             yield MatchRule(type="signal", sender=self.name, member=member, **where)
         yield owner_rule(self.name)
 
     def is_at(self, path: object) -> bool:
-        """Tell whether a signal from there is the service's."""
+        """Return whether a signal with this sender and path is the service's."""
         return path == self.path or (self.has_objects and str(path).startswith(f"{self.path}/"))
 
 
@@ -55,17 +63,17 @@ SERVICES = (
 
 
 def services_of(bus: Bus, interest: Interest) -> list[Service]:
-    """Return the services on a bus that tell of what somebody is interested in."""
+    """Return the services on a bus that report what the interests name."""
     return [item for item in SERVICES if item.bus is bus and item.happening in interest.happenings]
 
 
 class BusEvents:
-    """Follows services on one bus, also such that come later or start anew."""
+    """Watches services on one bus, also those that start later or restart."""
 
     is_urgent = False
 
     def __init__(self, bus: Bus, interest: Interest) -> None:
-        """Begin to follow; `BusError` when there is no bus to be had."""
+        """Start watching; `BusError` if there is no bus."""
         self._services = services_of(bus, interest)
         self._idle_ms = interest.idle_ms
         self._stream = BusStream(bus)
@@ -79,7 +87,7 @@ class BusEvents:
         return self._stream.fileno()
 
     def take(self) -> frozenset[Happening]:
-        """Return what the services have told of; `BusError` when the bus has gone."""
+        """Return what the services reported; `BusError` if the bus is gone."""
         return frozenset(found for message in self._stream.receive() for found in self._told_by(message))
 
     def close(self) -> None:
@@ -88,7 +96,7 @@ class BusEvents:
     def _told_by(self, message: Message) -> Iterator[Happening]:
         fields = message.header.fields
         if fields.get(HeaderFields.reply_serial) == self._last_rule:
-            # From now on nothing is missed; what changed before may have been.
+            # From now on no event is missed; changes before this may have been.
             yield from (service.happening for service in self._services)
         if message.header.message_type is not MessageType.signal:
             return
@@ -105,7 +113,7 @@ class BusEvents:
                         yield service.happening
 
     def _begin_with(self, service: Service) -> None:
-        """Ask to be told of the user's absence, where that must be asked for; an error is nobody's concern."""
+        """Subscribe to idle time, where that needs a request; errors are ignored."""
         if service.name != MUTTER:
             return
         for idle_ms in sorted(self._idle_ms):
@@ -114,10 +122,10 @@ class BusEvents:
 
 
 class WakeEvents:
-    """Follows logind, which signals before the machine goes to sleep and after it wakes up."""
+    """Watches logind, which signals before the computer goes to sleep and after it wakes up."""
 
     def __init__(self) -> None:
-        """Begin to follow; `BusError` when there is no system bus."""
+        """Start watching; `BusError` if there is no system bus."""
         self._stream = BusStream(Bus.SYSTEM)
         rule = MatchRule(type="signal", sender=LOGIND, path=LOGIND_PATH, member="PrepareForSleep")
         self._stream.send(message_bus.AddMatch(rule))
@@ -126,7 +134,7 @@ class WakeEvents:
         return self._stream.fileno()
 
     def take(self) -> bool:
-        """Tell whether the machine woke up since the last call; `BusError` when the bus has gone."""
+        """Return whether the computer woke up since the last call; `BusError` if the bus is gone."""
         return any(_is_wake(message) for message in self._stream.receive())
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Keeping the machine awake over D-Bus."""
+"""Sleep inhibitors over D-Bus."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SUSPEND, _IDLE = 4, 8
 
 
 class LogindGrip:
-    """A lock of logind: it holds as long as its descriptor is open, here or wherever it was inherited."""
+    """A logind inhibitor lock; it lasts while its descriptor is open, also in a child that inherited it."""
 
     _MANAGER: ClassVar = Callee(
         "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager"
     )
 
     def __init__(self, why: str) -> None:
-        """Take the lock; `BusError` when logind does not give it."""
+        """Take the lock; `BusError` if logind refuses."""
         wish = method_call(
             self._MANAGER, "Inhibit", "ssss", ("sleep:idle", _WHO, why, "block"), starts_service=True
         )
@@ -42,14 +42,14 @@ class LogindGrip:
 
 
 class PortalGrip:
-    """A request to the desktop's portal: it holds until it is closed, or its connection to the bus is."""
+    """An inhibit request to the desktop portal; it lasts until it or its bus connection is closed."""
 
     _SERVICE: ClassVar = "org.freedesktop.portal.Desktop"
     _INHIBIT: ClassVar = Callee(_SERVICE, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.Inhibit")
     _REQUEST: ClassVar = "org.freedesktop.portal.Request"
 
     def __init__(self, why: str) -> None:
-        """Make the request; `BusError` when the portal does not take it."""
+        """Make the request; `BusError` if the portal refuses."""
         try:
             self._connection = BusConnection(Bus.SESSION)
         except BusError as error:
@@ -67,7 +67,7 @@ class PortalGrip:
             self._connection.close()
 
     def _ask(self, why: str) -> Message:
-        """Make the request; return what ends it."""
+        """Make the request; return the object path that ends it."""
         rule = MatchRule(type="signal", sender=self._SERVICE, interface=self._REQUEST, member="Response")
         self._connection.call(message_bus.AddMatch(rule))
         wish = ("", _SUSPEND | _IDLE, {"reason": ("s", why)})
@@ -80,7 +80,7 @@ class PortalGrip:
         raise BusError("the portal gave no request")
 
     def _require_grant(self, path: str) -> None:
-        """Return unless the request is refused afterwards; a portal may say nothing more to a yes."""
+        """Wait for a later refusal of the request; a portal may not confirm a grant."""
         match self._connection.wait_for_signal(path, "Response"):
             case (int(refusal), _) if refusal:
                 raise BusError("the portal refused")

@@ -1,21 +1,21 @@
-"""Core dumps: this process writes none, because its memory holds secrets; its jobs may, as their user chose."""
+"""Core dumps: this process writes none, because its memory holds secrets; its jobs may, by the user's limit."""
 
 from __future__ import annotations
 
 import importlib
 
-# What `ulimit -c` counts in, whichever shell /bin/sh is.
+# The unit of `ulimit -c`, whichever shell /bin/sh is.
 _BLOCK_BYTES = 512
 
 
 class CoreLimit:
-    """The limit on the size of this process's core dumps; there is one for all its threads."""
+    """The core dump limit of this process, shared by all its threads."""
 
     def __init__(self) -> None:
         self._soft_before: int | None = None
 
     def lower(self) -> None:
-        """Write no core dump from now on.
+        """Disable core dumps.
 
         Only the soft limit is lowered, so that a child may raise it again. Windows has no such limit.
         """
@@ -30,10 +30,10 @@ class CoreLimit:
 
     @property
     def restoring_line(self) -> str:
-        """What a child's shell says to get the limit back that this process was started with; "" if it has it."""
+        """The shell line that restores the original limit in a child; "" if it is unchanged."""
         if self._soft_before is None:
             return ""
-        # A negative number stands for no limit.
+        # A negative number means no limit.
         return f"ulimit -S -c {'unlimited' if self._soft_before < 0 else self._soft_before // _BLOCK_BYTES}; "
 
 

@@ -1,4 +1,4 @@
-"""The environment of the user's login shell: what a command finds in their terminal, it finds here too."""
+"""The environment of the user's login shell, so that commands find what they find in a terminal."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 
 _LOG = logging.getLogger(__name__)
 _TIME_LIMIT_S = 5.0
-# What belongs to the shell that was asked, not to the user.
+# Variables of the shell process itself, not of the user.
 _SHELLS_OWN = frozenset({"_", "PWD", "OLDPWD", "SHLVL"})
 _NO_SHELLS = frozenset({"nologin", "false", "sync"})
 
 
 class Environment(dict[str, str]):
-    """The variables of a process, also in the form in which the system takes them."""
+    """The variables of a process, also encoded for the system."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         super().__init__(variables)
@@ -29,12 +29,12 @@ class Environment(dict[str, str]):
 
 
 def encoded(variables: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Return variables as the system takes them."""
+    """Return variables encoded for the system."""
     return {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
 
 
 class LoginEnvironment:
-    """The login environment, asked for once, and again when that is wanted."""
+    """The login environment, read once and again on request."""
 
     def __init__(self, read: Callable[[], Mapping[str, str] | None] | None = None) -> None:
         self._read = read or read_login_environment
@@ -43,7 +43,7 @@ class LoginEnvironment:
         self._is_stale = True
 
     def get(self) -> Environment:
-        """Return the environment; may wait for the user's shell, so never call it where waiting hurts."""
+        """Return the environment; may wait for the user's shell, so never call it on the engine's or the GUI thread."""
         with self._lock:
             if self._is_stale or self._known is None:
                 self._is_stale = False
@@ -54,16 +54,16 @@ class LoginEnvironment:
             return self._known
 
     def forget(self) -> None:
-        """Ask the shell again at the next need; should it then fail, what was known stays."""
+        """Read the shell again at the next use; if that fails, the old environment stays."""
         self._is_stale = True
 
 
 def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str] | None:
-    """Ask the user's login shell for its environment; None when there is none or it does not answer in time."""
+    """Read the environment of the user's login shell; None if there is no shell or it does not answer in time."""
     shell = _login_shell()
     if sys.platform == "win32" or shell is None:
         return None
-    # In two halves: a shell that echoes its commands must not be taken for the answer.
+    # In two halves, so that a shell that echoes its commands does not print the marker.
     halves = os.urandom(16).hex(), os.urandom(16).hex()
     mark = f"printf %s%s {' '.join(halves)}"
     line = f"{mark}; /usr/bin/env -0; {mark}"
@@ -90,7 +90,7 @@ def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str
             process.wait()
         answer.seek(0)
         parts = answer.read().split("".join(halves).encode())
-    # Before the first marker lies what rc files printed.
+    # The output of rc files comes before the first marker.
     return _parsed(parts[1]) if len(parts) >= 3 else None  # noqa: PLR2004 - noise, answer, noise
 
 

@@ -1,4 +1,4 @@
-"""Following what the system tells, on a thread that is there only while somebody waits for it."""
+"""Watching system events, on a thread that exists only while a job waits for one."""
 
 from __future__ import annotations
 
@@ -11,31 +11,50 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from halo_scheduler.host.happenings import Happening, Interest
-
 _EVENT_BYTES = 65_536
-# From linux/rtnetlink.h: told whenever a route of IPv4 or of IPv6 comes or goes.
+# From linux/rtnetlink.h: the groups that announce changes of IPv4 and IPv6 routes.
 _ROUTE_GROUPS = 0x40 | 0x400
 _MOUNTS = Path("/proc/self/mountinfo")
-
 _LOG = logging.getLogger(__name__)
 _READ_SIZE = 4_096
 _LONGEST_CLOSE_S = 1.0
-# What comes in a burst is told of twice, at its beginning and after it; one that never ends keeps nobody busy.
+# A burst of events is reported at its start and at its end; an endless one is rate-limited.
 _REST_MS = 200
 
 
+class Happening(StrEnum):
+    """An event: something changed, and conditions must be probed again."""
+
+    POWER = "power"
+    NETWORK = "network"
+    IDLE = "idle"
+    MOUNTS = "mounts"
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What to watch; for IDLE also the idle time after which to report."""
+
+    happenings: frozenset[Happening] = frozenset()
+    idle_ms: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.happenings)
+
+
 class RouteEvents:
-    """Tells that the kernel's ways into the network changed, whoever manages them."""
+    """Reports changes of the kernel's routes, whichever program manages them."""
 
     is_urgent = False
 
     def __init__(self) -> None:
-        """Begin to listen; OSError when the kernel does not let us."""
+        """Start listening; OSError if the kernel refuses."""
         self._socket = _netlink_socket()
         try:
             self._socket.bind((0, _ROUTE_GROUPS))
@@ -47,14 +66,14 @@ class RouteEvents:
         return self._socket.fileno()
 
     def take(self) -> frozenset[Happening]:
-        """Read what has come; OSError when nothing more will."""
+        """Read the pending events; OSError if no more will come."""
         try:
             while True:
                 self._socket.recv(_EVENT_BYTES)
         except BlockingIOError:
             pass
         except OSError as error:
-            # So much happened that some of it was dropped: that is a change, too.
+            # The kernel dropped events because there were too many: that is a change, too.
             if error.errno != errno.ENOBUFS:
                 raise
         return frozenset({Happening.NETWORK})
@@ -70,20 +89,20 @@ def _netlink_socket() -> socket.socket:
 
 
 class MountEvents:
-    """Tells that something was mounted or unmounted."""
+    """Reports mounts and unmounts."""
 
-    # The kernel marks the file as urgent, once for each change; there is nothing to be read for it.
+    # The kernel signals urgent data once per change; there is nothing to read.
     is_urgent = True
 
     def __init__(self, path: Path = _MOUNTS) -> None:
-        """Begin to listen; OSError when there is no such file."""
+        """Start listening; OSError if the file does not exist."""
         self._descriptor = os.open(path, os.O_RDONLY)
 
     def fileno(self) -> int:
         return self._descriptor
 
     def take(self) -> frozenset[Happening]:
-        """Note that it changed."""
+        """Report that it changed."""
         return frozenset({Happening.MOUNTS})
 
     def close(self) -> None:
@@ -91,38 +110,38 @@ class MountEvents:
 
 
 class EventSource(Protocol):
-    """Something with a descriptor that tells of happenings."""
+    """An event source with a descriptor."""
 
     @property
     def is_urgent(self) -> bool:
-        """Whether its descriptor becomes urgent, instead of readable, when there is something to `take`."""
+        """Whether its descriptor signals urgent data, instead of being readable, when there are events."""
 
     def fileno(self) -> int: ...
 
     def take(self) -> frozenset[Happening]:
-        """Return what it has told since it was last asked; OSError when it has ended.
+        """Return the events since the last call; OSError if the source has ended.
 
-        Asked for the first time, it also returns what may have happened before it was there.
+        The first call also returns events that may have happened before the source was opened.
         """
 
     def close(self) -> None: ...
 
 
 class Observer(Protocol):
-    """Tells of happenings, for as long as somebody is interested in any."""
+    """Reports events of interest."""
 
     def follow(self, interest: Interest) -> None:
-        """Follow this from now on, and nothing when it is empty; never waits.
+        """Watch these interests from now on, none if empty; never blocks.
 
-        Asked for the same again, it tries anew what could not be followed, or has ended.
+        Called again with the same interests, it reopens sources that failed or ended.
         """
 
     def close(self) -> None:
-        """Follow nothing any more."""
+        """Stop watching."""
 
 
 class NoObserver:
-    """Stands where a system tells nothing of its own accord."""
+    """The observer for systems without event sources."""
 
     def follow(self, interest: Interest) -> None:
         pass
@@ -132,13 +151,13 @@ class NoObserver:
 
 
 def system_observer(happened: Callable[[Collection[Happening]], None]) -> Observer:
-    """Return what follows the happenings of this system; `happened` is called on a thread of its own."""
+    """Return the observer of this system; it calls `happened` on its own thread."""
     return SourceObserver(happened, linux_sources) if sys.platform == "linux" else NoObserver()
 
 
 def linux_sources(interest: Interest) -> Mapping[str, Callable[[], EventSource]]:
-    """Return how to open what tells of happenings, each by a name."""
-    # Loaded by the thread: a program whose jobs never wait needs no client of the bus.
+    """Return the functions that open event sources, by name."""
+    # Loaded by the thread: a program whose jobs never wait needs no D-Bus client.
     from halo_scheduler.host.bus import Bus  # noqa: PLC0415
     from halo_scheduler.host.bus_events import BusEvents, services_of  # noqa: PLC0415
 
@@ -157,7 +176,7 @@ SourceFactory = Callable[[Interest], Mapping[str, Callable[[], EventSource]]]
 
 
 class SourceObserver:
-    """Follows sources of events on one thread, which starts with the first interest and ends with the last."""
+    """Watches event sources on one thread, which starts with the first interest and ends with the last."""
 
     def __init__(
         self, happened: Callable[[Collection[Happening]], None], sources_of: SourceFactory = linux_sources
@@ -187,7 +206,7 @@ class SourceObserver:
 
 
 class _ObserverThread(threading.Thread):
-    """Waits for whichever source has something to tell; woken, it follows what it was told to meanwhile."""
+    """Waits for events of any source; when woken, it updates the set of sources."""
 
     def __init__(
         self,
@@ -195,7 +214,7 @@ class _ObserverThread(threading.Thread):
         happened: Callable[[Collection[Happening]], None],
         sources_of: SourceFactory,
     ) -> None:
-        # A daemon: nothing that the system does keeps the program from ending.
+        # A daemon thread: a blocked source must not keep the program from exiting.
         super().__init__(name="halo-observer", daemon=True)
         self._wanted = interest
         self._followed = Interest()
@@ -208,12 +227,12 @@ class _ObserverThread(threading.Thread):
         self._waker.setblocking(False)
 
     def follow(self, interest: Interest) -> None:
-        """Follow this from now on; for any thread."""
+        """Watch these interests from now on; for any thread."""
         self._wanted = interest
         self._wake()
 
     def end(self) -> None:
-        """End soon; for any thread."""
+        """Ask the thread to end; for any thread."""
         self._is_over = True
         self._wake()
 
@@ -238,12 +257,12 @@ class _ObserverThread(threading.Thread):
         self._waker.close()
 
     def _wake(self) -> None:
-        # A full pair wakes as well as one more byte would, and one that is closed has nobody to wake.
+        # A full socket wakes the thread anyway, and a closed one has no thread to wake.
         with suppress(OSError):
             self._waker.send(b"\0")
 
     def _open_sources(self) -> frozenset[Happening]:
-        """Open what is wanted and not open, and begin anew when something else is wanted; return what that tells."""
+        """Open the missing sources, and reopen those whose interests changed; return their events."""
         wanted = self._wanted
         if wanted != self._followed:
             self._close_sources()
@@ -261,7 +280,7 @@ class _ObserverThread(threading.Thread):
         return told
 
     def _wait(self) -> frozenset[Happening]:
-        """Wait until something has happened, or until woken; return what happened."""
+        """Wait for an event or a wake-up; return the events."""
         names = {source.fileno(): name for name, source in self._sources.items()}
         ready = _await_any(self._woken, self._sources.values())
         told = frozenset[Happening]().union(*(self._take(name) for at, name in names.items() if at in ready))
@@ -270,7 +289,7 @@ class _ObserverThread(threading.Thread):
         with suppress(BlockingIOError):
             while self._woken.recv(_READ_SIZE):
                 pass
-        # What has ended is tried anew only now: a bus that throws us out at once would keep us busy otherwise.
+        # Ended sources are reopened only now: a bus that disconnects us at once would cause a busy loop.
         return told if self._is_over else told | self._open_sources()
 
     def _take(self, name: str) -> frozenset[Happening]:
@@ -296,7 +315,7 @@ class _ObserverThread(threading.Thread):
 def _await_any(
     waker: socket.socket, sources: Iterable[EventSource] = (), timeout_ms: int | None = None
 ) -> set[int]:
-    """Wait until woken or until a source has something; return the descriptors of those that have."""
+    """Wait until woken or until a source has an event; return the descriptors of those that have."""
     if sys.platform == "win32":
         return set()  # Nothing is followed there.
     poll = select.poll()

@@ -1,6 +1,6 @@
-"""Private files: check who owns and who can change them before they are used; tighten what is ours, refuse the rest.
+"""Private files: check owner and permissions before use; tighten our own files, refuse the rest.
 
-The rules, and why they are so, are in docs/adr/0017. Windows keeps the folders of its users apart by itself.
+docs/adr/0017 has the rules and their reasons. Windows separates the folders of its users by itself.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _MOST_LINKS = 40
 
 
 def require_private_database(database: Path) -> None:
-    """Create the folder of a database if it is missing, and check everything in it that Halo opens.
+    """Create the folder of a database if it is missing, and check every file in it that Halo opens.
 
-    What is ours but open to others is tightened, unless they could have changed the jobs. UnsafeFilesError names what
-    cannot be trusted, and the way out.
+    Our own files that are open to others are tightened, unless others could have changed the jobs. UnsafeFilesError
+    names what cannot be trusted, and the remedy.
     """
     make_folders(database.parent)
     if not _HAS_OWNERS:
@@ -53,7 +53,7 @@ def require_private_database(database: Path) -> None:
 
 
 def require_readable_database(database: Path) -> None:
-    """Check that nobody else could have changed a database that is about to be read; change nothing."""
+    """Check that no other user could have changed a database that is about to be read; change nothing."""
     if not _HAS_OWNERS:
         return
     real = Path(os.path.realpath(database))
@@ -64,7 +64,7 @@ def require_readable_database(database: Path) -> None:
 
 
 def require_own_data_folder(database: Path) -> None:
-    """Refuse a data folder, or a backup folder in it, that belongs to somebody else; change nothing."""
+    """Refuse a data folder, or a backup folder in it, that belongs to another user; change nothing."""
     if _HAS_OWNERS and os.path.isdir(database.parent):
         _own_data_folder(os.path.realpath(database.parent))
         backups = str(database.with_name(BACKUPS))
@@ -73,9 +73,9 @@ def require_own_data_folder(database: Path) -> None:
 
 
 def open_trusted_backup(file: Path) -> int:
-    """Open a backup, and refuse what somebody else made or could have changed; return its descriptor.
+    """Open a backup and return its descriptor; refuse it if another user made it or could have changed it.
 
-    The open file is checked, not its name: whoever owns the folder could exchange it in between.
+    The open file is checked, not its name: the owner of the folder could replace it in between.
     """
     flags = (
         os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -101,7 +101,7 @@ def _require_trusted_backup(path: str, status: os.stat_result) -> None:
 
 
 def is_trusted_backup(file: Path) -> bool:
-    """Tell whether a file is a plain one of ours that nobody else could have changed."""
+    """Return whether a file is a regular file of ours that no other user could have changed."""
     try:
         status = os.lstat(file)
     except OSError:
@@ -111,20 +111,20 @@ def is_trusted_backup(file: Path) -> bool:
 
 
 def could_be_changed(file: Path) -> bool:
-    """Tell whether others can write to a plain file."""
+    """Return whether others can write to a regular file."""
     status = _status(str(file))
     return status is not None and stat.S_ISREG(status.st_mode) and is_writable_by_others(status)
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder that only its owner can enter, or make one of ours so."""
+    """Create a folder that only its owner can enter, or restrict an existing one of ours."""
     make_folders(folder)
     if _HAS_OWNERS:
         _require_own_folder(str(folder))
 
 
 def make_folders(folder: Path) -> None:
-    """Create a folder and those above it, all of them private whatever the umask; refuse a way that others control."""
+    """Create a folder and its parents, all private whatever the umask; refuse a path that others control."""
     if not _HAS_OWNERS:
         folder.mkdir(parents=True, exist_ok=True)
         return
@@ -139,7 +139,7 @@ def make_folders(folder: Path) -> None:
 
 
 def require_safe_way(folder: Path) -> None:
-    """Refuse a folder in whose place others could put another, because of the folders above it."""
+    """Refuse a folder that others could replace through its parent folders."""
     if _HAS_OWNERS:
         _follow(folder)
 
@@ -154,7 +154,7 @@ def require_unchangeable_folder(folder: Path) -> None:
 
 
 def is_private_folder(folder: Path) -> bool:
-    """Tell whether there is such a folder, no link, that is ours and that nobody else can enter."""
+    """Return whether the path is a folder of ours, not a link, that no other user can enter."""
     try:
         status = os.lstat(folder)
     except OSError:
@@ -166,7 +166,7 @@ def is_private_folder(folder: Path) -> bool:
 
 
 def open_to_writers(folder: Path) -> list[Path]:
-    """Return the folders of ours, on the way to a folder, that others can write to although only we need to."""
+    """Return our own folders on a path that others can write to without need."""
     statuses = {path: os.stat(path) for path in (folder.absolute(), *folder.absolute().parents)}
     return [
         path
@@ -176,17 +176,17 @@ def open_to_writers(folder: Path) -> list[Path]:
 
 
 def close_to_writers(folder: Path) -> None:
-    """Let nobody else write to a folder; who could read it still can."""
+    """Remove the write access of others from a folder; their read access stays."""
     os.chmod(folder, stat.S_IMODE(os.stat(folder).st_mode) & ~WRITE_BY_OTHERS)
 
 
-# --- The way to a folder -------------------------------------------------------------------------------------
+# --- The path to a folder ------------------------------------------------------------------------------------
 
 
 def _follow(path: Path) -> tuple[str, list[str]]:
-    """Return the folder where a path leads, and what of the path is missing there.
+    """Return the folder where a path leads, and the part of the path that is missing there.
 
-    Refuse a way on which others could put another folder in place of ours.
+    Refuse a path on which others could replace our folder.
     """
     here, left = "/", list(reversed(path.absolute().parts[1:]))
     _require_unchangeable(here, os.lstat(here))
@@ -223,11 +223,11 @@ def _require_unchangeable(path: str, status: os.stat_result, *, sticky_is_enough
         _refuse_writable(path, status)
 
 
-# --- What lies in it -----------------------------------------------------------------------------------------
+# --- Its files -----------------------------------------------------------------------------------------------
 
 
 def _require_data_folder(database: Path) -> str:
-    """Return where the folder of a database really is, once nobody else can write to it."""
+    """Return the real path of a database's folder, once no other user can write to it."""
     path = os.path.realpath(database.parent)
     status = _own_data_folder(path)
     if status.st_mode & ACCESS_BY_OTHERS and is_own_folder(database):
@@ -238,7 +238,7 @@ def _require_data_folder(database: Path) -> str:
 
 
 def _require_own_folder(path: str) -> None:
-    """Make a folder in our data folder private; one that we moved elsewhere, and linked, must be safe there."""
+    """Make a folder in our data folder private; if it is a link to a folder elsewhere, that must be safe."""
     if os.path.islink(path):
         require_unchangeable_folder(Path(path))
     elif os.path.lexists(path):
@@ -267,7 +267,7 @@ def _folder(path: str) -> os.stat_result:
 
 
 def _require_unchanged(database: Path, checked: Callable[[str], os.stat_result | None]) -> None:
-    """Refuse a database that others could have written to: whoever closes it should know, and look at the jobs."""
+    """Refuse a database that others could have written to: the person who closes it should review the jobs."""
     statuses = {path: checked(path) for path in map(str, database_files(database))}
     changeable = [path for path, status in statuses.items() if status and is_writable_by_others(status)]
     if changeable:
@@ -299,7 +299,7 @@ def _plain_file(path: str) -> os.stat_result | None:
 
 
 def _tighten(path: str, status: os.stat_result) -> None:
-    """Take every right from others, and leave ours as they are."""
+    """Remove all permissions of others, and keep ours."""
     if not status.st_mode & ACCESS_BY_OTHERS:
         return
     try:
@@ -350,9 +350,9 @@ def _as_user(uid: int) -> str:
 
 
 def _out_of_the_way(path: str) -> str:
-    """Return what to do about somebody else's folder in the place of ours.
+    """Return the advice for another user's folder in the place of ours.
 
-    Never to take it over: what its owner put into it would become ours.
+    It is never to take the folder over: what its owner put into it would become ours.
     """
     above = os.lstat(os.path.dirname(path))
     if above.st_uid == own_uid():
@@ -363,7 +363,7 @@ def _out_of_the_way(path: str) -> str:
 
 
 def move_away(path: str) -> str:
-    """Return how to move away what somebody else put into a folder of ours."""
+    """Return the advice to move away what another user put into a folder of ours."""
     return f"find out how it got there, then move it away with: mv {_quoted(path)} {_quoted(f'{path}.old')}"
 
 

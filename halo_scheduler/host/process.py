@@ -1,21 +1,29 @@
-"""Telling one process from another, also after its number was given to a new one."""
+"""Processes: identity, /proc data, and exit notification."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _START_FIELD = 19  # field 22 of /proc/PID/stat, counted from behind the command's closing bracket
+HAS_PROC = Path("/proc/self/environ").exists()
+ZOMBIE = "Z"
+_CHUNK = 1 << 15
+# Indices after the command's closing bracket: the command may contain anything, even spaces and brackets.
+_STATE, _PARENT, _SESSION, _START = 0, 1, 3, 19
 
 
 def process_start(pid: int) -> str | None:
-    """Return a text that identifies this start of a process; None when there is no such process.
+    """Return a text that identifies this start of a process; None if there is no such process.
 
-    On Linux it is the boot and the start in clock ticks since then: unlike a time of day, neither moves when
-    the clock is set.
+    On Linux it is the boot id and the start in clock ticks since boot: unlike a time of day, neither changes when the
+    clock is set.
     """
     stat = Path(f"/proc/{pid}/stat")
     try:
@@ -39,12 +47,12 @@ def _start_elsewhere(pid: int) -> str | None:
 
 
 def is_alive(pid: int, start: str) -> bool:
-    """Tell whether that very process still lives."""
+    """Return whether exactly that process is still alive."""
     return process_start(pid) == start
 
 
 def own_identity() -> tuple[int, str]:
-    """Return the number and the start of this process."""
+    """Return the pid and the start of this process."""
     pid = os.getpid()
     return pid, process_start(pid) or ""
 
@@ -60,3 +68,70 @@ def wait_until_gone(pid: int) -> None:
 def reap(process: subprocess.Popen[bytes]) -> None:
     """Wait until a child of ours ends, so that it does not stay a zombie."""
     process.wait()
+
+
+class ProcessStat(NamedTuple):
+    """The state of a process; `started` is in clock ticks since boot."""
+
+    state: str
+    parent: int
+    session: int
+    started: int
+
+
+def stat_of(pid: int) -> ProcessStat | None:
+    """Return the state of a process; None if there is no such process."""
+    with suppress(OSError, IndexError, ValueError):
+        fields = read_file(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+        return ProcessStat(
+            fields[_STATE].decode(), int(fields[_PARENT]), int(fields[_SESSION]), int(fields[_START])
+        )
+    return None
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the children of a process, including zombies; none if the kernel does not list them."""
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - names only
+            with suppress(OSError):
+                found += map(int, read_file(f"/proc/{pid}/task/{thread}/children").split())
+    return found
+
+
+def read_file(path: str) -> bytes:
+    """Read a small file of /proc; cheaper than a file object, as there may be thousands."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        content = os.read(descriptor, _CHUNK)
+        chunk = content
+        while chunk:
+            chunk = os.read(descriptor, _CHUNK)
+            content += chunk
+        return content
+    finally:
+        os.close(descriptor)
+
+
+class Watch(Protocol):
+    """Reports when processes are gone."""
+
+    def add(self, pid: int, wait: Callable[[], object], gone: Callable[[], None]) -> None:
+        """Call `gone` on the engine's thread once that process is gone.
+
+        `wait` blocks until then, for implementations without a better way.
+        """
+
+
+class ThreadWatch:
+    """Waits with one thread per process, where process descriptors are unavailable."""
+
+    def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
+        self._post = post
+
+    def add(self, pid: int, wait: Callable[[], object], gone: Callable[[], None]) -> None:
+        def watch() -> None:
+            wait()
+            self._post(gone)
+
+        threading.Thread(target=watch, name=f"halo-watch-{pid}", daemon=True).start()

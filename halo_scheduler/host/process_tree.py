@@ -1,8 +1,14 @@
-"""All processes of a run: those of its session, their descendants, and those that carry one of its marks."""
+"""All processes of a run: those of its session, their descendants, and those with one of its marks.
+
+The kernel keeps the inherited mark: fork and exec pass it on, `env -i` does not remove it.
+It is the soft limit RLIMIT_LOCKS, which has limited nothing since Linux 2.4.25. The hard limit stays as it is,
+so a process may still set any value it could set before.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -11,10 +17,76 @@ from math import inf
 
 import psutil
 
-from halo_scheduler.host.inherited_mark import is_mark, mark_of, read_mark
-from halo_scheduler.host.proc_files import HAS_PROC, read_file, stat_of
+from halo_scheduler.host.process import HAS_PROC, read_file, stat_of
 
 MARK = "HALO_RUN_ID"
+
+
+if sys.platform == "linux":
+    import resource
+try:
+    # The same function as in hashlib, which would also load OpenSSL: 4 MB of memory.
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+# A 32-bit kernel has no room for marks.
+_HAS_MARKS = sys.platform == "linux" and sys.maxsize > 1 << 32
+
+_LOCKS = 10  # RLIMIT_LOCKS on every architecture; Python has no name for it
+
+_SIGNATURE = 0x4A10
+
+_BITS = 48
+
+_UNLIMITED, _UNREADABLE = -1, -2
+
+_LINE = re.compile(rb"^Max file locks +([0-9]+|unlimited) ", re.MULTILINE)
+
+
+def mark_of(run_id: str) -> int:
+    """Return the mark of a run."""
+    digest = blake2b(run_id.encode(), digest_size=_BITS // 8).digest()
+    return _SIGNATURE << _BITS | int.from_bytes(digest)
+
+
+def is_mark(value: int) -> bool:
+    """Return whether a limit was set by Halo."""
+    return value >> _BITS == _SIGNATURE
+
+
+def read_mark(pid: int) -> int:
+    """Return the limit of a process, whether it is a mark or not; 0 means this process.
+
+    Any user can set it, and the limits of other users are readable too: check the user before trusting a mark.
+    """
+    if sys.platform == "linux":
+        try:
+            return resource.prlimit(pid, _LOCKS)[0]
+        except PermissionError:
+            return _written_limit(pid)
+        except (OSError, ValueError):
+            pass
+    return _UNREADABLE
+
+
+def _written_limit(pid: int) -> int:
+    """Return the limit from /proc, which everybody can read but which is slower."""
+    with suppress(OSError):
+        found = _LINE.search(read_file(f"/proc/{pid}/limits"))
+        if found:
+            return _UNLIMITED if found[1] == b"unlimited" else int(found[1])
+    return _UNREADABLE
+
+
+def marking_line(run_id: str) -> str:
+    """Return the shell line that marks the shell before it starts anything; empty where there are no marks.
+
+    Set from outside, the mark would often come after the shell has started other processes.
+    """
+    mark = mark_of(run_id)
+    # The first option is that of dash and BusyBox, the second that of Bash.
+    return f"{{ ulimit -S -w {mark} || ulimit -S -x {mark}; }} 2>/dev/null; " if _HAS_MARKS else ""
 
 
 def find_members(
@@ -22,9 +94,9 @@ def find_members(
 ) -> list[psutil.Process]:
     """Return the living processes of a run.
 
-    A process that began a session of its own still carries the mark in its environment, and one that cleared its
-    environment still has the inherited mark; where there are no such marks, it may still be somebody's child.
-    `known` are members found before, which may have lost their parent since.
+    A process with its own session still has the mark in its environment, and one that cleared its environment still has
+    the inherited mark; without marks it may still be found as a descendant. `known` are members found before, which may
+    have lost their parent since.
     """
     pids = [pid for pid in psutil.pids() if pid != os.getpid()]
     marks = {mark_of(run_id): run_id}
@@ -36,7 +108,7 @@ def find_members(
 
 
 def marked_processes(run_ids: Iterable[str]) -> dict[str, list[int]]:
-    """Return, of some runs, those that have living processes, and these, the oldest first."""
+    """Return the living processes of some runs, oldest first; runs without any are left out."""
     marks = {mark_of(run_id): run_id for run_id in run_ids}
     found: dict[str, list[int]] = {}
     for pid in psutil.pids() if marks else []:
@@ -47,9 +119,9 @@ def marked_processes(run_ids: Iterable[str]) -> dict[str, list[int]]:
 
 
 def _age(pid: int) -> tuple[float, bool, int]:
-    """Return what sorts the processes of a run by age; numbers alone do not, as they begin anew at some time.
+    """Return the sort key for the age of a run's processes; pids alone do not suffice, because they wrap around.
 
-    Of those that started within one tick of the kernel's clock, the leader of a session is the first.
+    Among those started within one clock tick, the session leader is the first.
     """
     with suppress(psutil.Error):
         return psutil.Process(pid).create_time(), session_of(pid) != pid, pid
@@ -57,10 +129,10 @@ def _age(pid: int) -> tuple[float, bool, int]:
 
 
 def all_marked(run_ids: Callable[[], Iterable[str]]) -> dict[str, list[int]]:
-    """Return the runs, of whatever database, that have living processes, and these, the oldest number first.
+    """Return the runs of any database that have living processes, with these, lowest pid first.
 
-    A process that cleared its environment does not name its run: it is found if its run is among `run_ids`, which are
-    asked for only if there is such a process.
+    A process that cleared its environment does not name its run: it is found if its run is among `run_ids`, which is
+    called only if there is such a process.
     """
     found: dict[str, list[int]] = {}
     nameless: dict[int, int] = {}
@@ -78,7 +150,7 @@ def all_marked(run_ids: Callable[[], Iterable[str]]) -> dict[str, list[int]]:
 
 
 def beside_first(members: Iterable[psutil.Process], session: int | None) -> list[psutil.Process]:
-    """Return those that do something else than the first process of the session; its forks do the same as it."""
+    """Return the processes that run something else than the session's first process; its forks run the same."""
     first = _command_line_of(session)
     return [
         process for process in members if process.pid != session and _command_line_of(process.pid) != first
@@ -86,7 +158,7 @@ def beside_first(members: Iterable[psutil.Process], session: int | None) -> list
 
 
 def ask_to_stop(members: Iterable[psutil.Process], session: int | None) -> None:
-    """Ask processes to end: a group as one, so that nobody is asked twice, and each of the others."""
+    """Ask processes to end: a process group once as a whole, and each of the others."""
     others = list(members)
     if session is not None and sys.platform != "win32":
         in_group = [process for process in others if _group_of(process.pid) == session]
@@ -94,7 +166,7 @@ def ask_to_stop(members: Iterable[psutil.Process], session: int | None) -> None:
         if in_group:
             with suppress(OSError):
                 os.killpg(session, signal.SIGTERM)
-                # One that was halted must first go on to hear it.
+                # A stopped process must continue before it can handle the signal.
                 os.killpg(session, signal.SIGCONT)
     for process in others:
         with suppress(psutil.Error):
@@ -104,7 +176,7 @@ def ask_to_stop(members: Iterable[psutil.Process], session: int | None) -> None:
 
 
 def kill(members: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Kill processes; return those that we are not allowed to."""
+    """Kill processes; return those that we may not kill."""
     denied: list[psutil.Process] = []
     for process in members:
         try:
@@ -126,14 +198,14 @@ def _run_of(pid: int, marks: Mapping[int, str]) -> str | None:
 
 
 def _may_be_ours(pid: int) -> bool:
-    """Tell whether an inherited mark counts: any user can set it, but only on processes of their own."""
+    """Return whether to trust an inherited mark: any user can set it, but only on their own processes."""
     with suppress(psutil.Error):
         return _parent_of(pid) == os.getpid() or _is_ours(pid)
     return False
 
 
 def _mark_of(pid: int) -> str | None:
-    """Return the run that a process of ours carries in its environment; anybody can start one that says the same."""
+    """Return the run id in the environment of a process of ours; other users' processes could claim any id."""
     try:
         mark = _claimed_mark_of(pid)
         return mark if mark is not None and _is_ours(pid) else None
@@ -154,7 +226,7 @@ def _is_ours(pid: int) -> bool:
 
 
 def session_of(pid: int) -> int:
-    """Return the session a process belongs to; -1 when that cannot be known."""
+    """Return the session of a process; -1 if unknown."""
     if sys.platform != "win32":
         with suppress(OSError):
             return os.getsid(pid)
@@ -198,7 +270,7 @@ def _parent_of(pid: int) -> int:
 
 
 def _living(pid: int) -> psutil.Process | None:
-    """Return a process, unless it is gone or only waits for its parent to bury it."""
+    """Return a process, unless it is gone or a zombie."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
         if process.status() != psutil.STATUS_ZOMBIE:

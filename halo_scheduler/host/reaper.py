@@ -1,6 +1,6 @@
-"""The subreaper: on Linux, processes that lose their parent become children of this process instead of init's.
+"""The subreaper: on Linux, orphans become children of this process instead of init's.
 
-So no process of a run gets out of sight while its engine lives. Whoever takes over orphans must also reap them.
+So no process of a run gets lost while its engine lives. A subreaper must also reap its orphans.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from halo_scheduler.host.inherited_mark import is_mark, mark_of, read_mark
-from halo_scheduler.host.proc_files import ZOMBIE, ProcessStat, children_of, stat_of
+from halo_scheduler.host.process import ZOMBIE, ProcessStat, children_of, stat_of
+from halo_scheduler.host.process_tree import is_mark, mark_of, read_mark
 
 _LOG = logging.getLogger(__name__)
 _PR_SET_CHILD_SUBREAPER = 36
@@ -23,7 +23,7 @@ _PATIENCE_MS = 60_000
 
 
 class Reaper:
-    """Looks after the children that this process did not start; the process needs exactly one."""
+    """Reaps the children that this process did not start; a process needs exactly one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,7 +33,7 @@ class Reaper:
         self._spawning = 0
 
     def start(self) -> bool:
-        """Take over orphans from now on; tell whether the system can do that."""
+        """Become the subreaper; return whether the system supports that."""
         with self._lock:
             if not self._users and not _set_subreaper(on=True):
                 return False
@@ -41,7 +41,7 @@ class Reaper:
             return True
 
     def stop(self) -> None:
-        """Take over no more orphans; to be called once for each start that returned True."""
+        """Stop being the subreaper; call once per start that returned True."""
         with self._lock:
             self._users -= 1
             if not self._users:
@@ -50,10 +50,10 @@ class Reaper:
 
     @contextmanager
     def spawning(self) -> Iterator[None]:
-        """Leave alone, until the block ends, whatever may be the child that is started in it.
+        """Reap no child that may be started inside the block.
 
-        It may have ended before `leave_to_owner` hears of it. Reaped here, it would count as a success: Popen takes 0
-        for the exit code of a child that somebody else has reaped.
+        It may end before `leave_to_owner` is called. If it were reaped here, Popen would report exit code 0, as for any
+        child that was reaped elsewhere.
         """
         with self._lock:
             self._spawning += 1
@@ -64,7 +64,7 @@ class Reaper:
                 self._spawning -= 1
 
     def leave_to_owner(self, process: subprocess.Popen[bytes], run_id: str) -> None:
-        """Never reap the first process of a run: whoever started it waits for its exit code."""
+        """Never reap the first process of a run: its starter waits for the exit code."""
         with self._lock:
             self._forget_ended()
             self._awaited[process.pid] = process, run_id
@@ -86,9 +86,9 @@ class Reaper:
         return reaped
 
     def strays(self, since: int) -> list[int]:
-        """Return the living orphans that belong to no run under way: what else they are marked with may be invented.
+        """Return the living orphans that belong to no active run; their other marks may be forged.
 
-        `since` is when the oldest of them may have started, in clock ticks since boot.
+        `since` is the earliest start to consider, in clock ticks since boot.
         """
         if not self._users:
             return []
@@ -98,7 +98,7 @@ class Reaper:
             return [pid for pid in found if read_mark(pid) not in under_way]
 
     def _others(self) -> Iterator[tuple[int, ProcessStat]]:
-        """Yield the children that nobody awaits and that are not of our session, which no process of a run can join."""
+        """Yield the unawaited children outside our session, which no process of a run can join."""
         if sys.platform == "win32":
             return
         self._forget_ended()
@@ -115,7 +115,7 @@ class Reaper:
         }
 
     def _is_forgotten(self, pid: int, stat: ProcessStat, now_ms: int) -> bool:
-        """Tell whether a zombie that may be somebody's direct child has been there for so long that nobody waits."""
+        """Return whether a zombie that may be a direct child is so old that its starter no longer waits for it."""
         since = self._unclear.setdefault((pid, stat.started), now_ms)
         return abs(now_ms - since) >= _PATIENCE_MS
 
@@ -125,7 +125,7 @@ REAPER = Reaper()
 
 
 def _is_orphan(pid: int, stat: ProcessStat) -> bool:
-    """Tell whether a child was surely not started by this process.
+    """Return whether a child was certainly not started by this process.
 
     A direct child is in our session or leads its own. If it leads its own and has the mark of a run, it is not the
     first process of that run either, because that one is awaited.

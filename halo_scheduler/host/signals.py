@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as something an event loop can wait for."""
+"""SIGTERM and SIGINT as a descriptor for an event loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TFD_NONBLOCK = 0o4000
 _TFD_CLOEXEC = 0o2000000
 _TFD_TIMER_ABSTIME = 1
 _TFD_TIMER_CANCEL_ON_SET = 2
-# A time that never comes: all that is wanted of this timer is that it is cancelled.
+# A time that never comes: only the cancellation of this timer matters.
 _NEVER_S = 2 ** (8 * ctypes.sizeof(ctypes.c_long) - 1) - 1
 
 
@@ -28,14 +28,14 @@ class _TimerSpec(ctypes.Structure):
 
 
 class ClockChanges:
-    """A descriptor that becomes readable when somebody sets the wall clock, and when the machine wakes from sleep."""
+    """A descriptor that becomes readable when the wall clock is set or the computer wakes from sleep."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     @classmethod
     def open(cls) -> Self | None:
-        """Return one that is armed; None where the system has no such thing."""
+        """Return an armed one; None if the system does not support it."""
         if not sys.platform.startswith("linux"):
             return None
         create = getattr(ctypes.CDLL(None, use_errno=True), "timerfd_create", None)
@@ -52,7 +52,7 @@ class ClockChanges:
         return self._descriptor
 
     def take(self) -> bool:
-        """Tell whether the clock was set since the last call, and wait for the next time."""
+        """Return whether the clock was set since the last call, and arm the timer again."""
         try:
             os.read(self._descriptor, 8)
         except BlockingIOError:
@@ -97,7 +97,7 @@ class StopSignals:
         return self._read.fileno()
 
     def is_asked_to_stop(self) -> bool:
-        """Take in what arrived; other signals than ours wake the loop too."""
+        """Return whether a stop signal arrived; other signals wake the loop too."""
         return bool({signal.SIGTERM, signal.SIGINT} & set(self._read.recv(64)))
 
     def leave_on_next(self) -> None:
@@ -107,4 +107,4 @@ class StopSignals:
 
 
 def _ignore(*_: object) -> None:
-    """Let Python write the signal's number to the socket, which is all we need."""
+    """Do nothing: Python writes the signal's number to the socket, which is all we need."""

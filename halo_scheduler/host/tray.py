@@ -1,4 +1,4 @@
-"""Whether the desktop has a tray, found out without a window of our own."""
+"""Detects whether the desktop has a tray, without opening a window."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TAKES_ICONS_IN = "_NET_SYSTEM_TRAY_S%d"
 
 
 class _Cookie(Structure):
-    """What a question gives, by which its answer is taken."""
+    """The handle of a request, used to fetch its reply."""
 
     _fields_ = (("sequence", c_uint),)
 
 
 class _Reply(Structure):
-    """An answer that is one number: an atom or a window."""
+    """A reply with one number: an atom or a window."""
 
     _fields_ = (
         ("kind", c_uint8),
@@ -35,13 +35,13 @@ class _Reply(Structure):
 
 
 class NoDisplayError(Exception):
-    """There is no X display, or none that lets us in."""
+    """There is no X display, or it refuses the connection."""
 
 
 def has_selection_owner(selection: str) -> bool:
-    """Tell whether somebody on the display has taken a selection; `%d` in it stands for the number of the screen.
+    """Return whether a selection on the display has an owner; `%d` in its name stands for the screen number.
 
-    NoDisplayError where there is none; one that does not answer makes this wait.
+    NoDisplayError without a display; blocks while a display does not answer.
     """
     library = _load()
     screen = c_int(0)
@@ -81,14 +81,14 @@ def _load() -> ctypes.CDLL:
 
 
 def _number(reply: Any) -> int:
-    """Return the number of an answer; 0 when there is none. Its few bytes are never freed: we ask once."""
+    """Return the number of a reply; 0 without one. Its few bytes are never freed, as we ask once."""
     return int(reply.contents.number) if reply else 0
 
 
 def has_tray() -> bool | None:
-    """Tell whether there is a tray; None when that cannot be known here, as where there is no desktop.
+    """Return whether there is a tray; None if unknown, as without a desktop.
 
-    A display that does not answer makes this wait.
+    Blocks while a display does not answer.
     """
     if sys.platform in ("win32", "darwin"):
         return True
@@ -99,7 +99,7 @@ def has_tray() -> bool | None:
 
 
 def _has_notifier_host() -> bool | None:
-    """Tell whether somebody on the session bus shows icons; None when there is no bus."""
+    """Return whether a status notifier host is on the session bus; None without a bus."""
     if sys.platform != "linux":
         return None
     from halo_scheduler.host.bus import Bus, BusError, Callee, CallError, ask_properties  # noqa: PLC0415 - only on Linux
@@ -114,7 +114,7 @@ def _has_notifier_host() -> bool | None:
 
 
 def _has_embedding_tray() -> bool | None:
-    """Tell whether a window of the X display takes icons in; None when there is no such display."""
+    """Return whether the X display has a system tray window; None without a display."""
     if not os.environ.get("DISPLAY"):
         return None
     try:

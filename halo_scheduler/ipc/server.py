@@ -1,6 +1,6 @@
-"""The private socket's server side: hears that something changed, and tells subscribers.
+"""The server side of the private socket: receives changes, and sends them to subscribers.
 
-All connections share one selector and one notifier: none costs a Qt object of its own.
+All connections share one selector and one notifier, so that none needs its own Qt object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from halo_scheduler.host.event_loop import Mailbox, Notifier, Timer
-from halo_scheduler.host.peer import is_own_peer
+from halo_scheduler.host.owners import is_own_peer
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.ipc.client import (
     LONGEST_LINE,
@@ -26,7 +26,9 @@ from halo_scheduler.ipc.client import (
     message_of,
     receive_here,
     socket_path,
+    trouble_line,
 )
+from halo_scheduler.model.alarms import StoreTrouble
 from halo_scheduler.model.changes import Change
 
 _LOG = logging.getLogger(__name__)
@@ -37,16 +39,20 @@ _MOST_UNREAD = 1_000_000
 
 
 class ChangeServer(QObject):
-    """Listens on a socket that only its user can reach."""
+    """Listens on a socket that only its user can access."""
 
     def __init__(
         self,
         database: Path,
         changed: Callable[[Change], None] = lambda _change: None,
         parent: QObject | None = None,
+        *,
+        stop_wanted: Callable[[str], None] = lambda _run_id: None,
     ) -> None:
-        """`changed` is called with what a client says that it changed."""
+        """`changed` is called with a client's change, `stop_wanted` with a run that it wants stopped."""
         super().__init__(parent)
+        self._stop_wanted = stop_wanted
+        self._trouble: StoreTrouble | None = None
         self._database = database
         self._changed = changed
         self._path: Path | None = None
@@ -61,8 +67,8 @@ class ChangeServer(QObject):
         self._rest = Timer(self._listen_again, self)
 
     def start(self) -> bool:
-        """Listen; a socket left by an engine that is gone is removed, as we hold the engine's row."""
-        # Changes made in this process, on whatever thread, need no socket.
+        """Listen; the socket of a dead engine is removed, which is safe because we hold the lease."""
+        # Changes made in this process, on any thread, need no socket.
         mailbox = self._mailbox = Mailbox(self)
         receive_here(self._database, lambda changes: mailbox.post(lambda: self._take_own(changes)))
         try:
@@ -80,7 +86,7 @@ class ChangeServer(QObject):
         listener = socket.socket(socket.AF_UNIX)
         try:
             listener.setblocking(False)
-            # The folder is its user's alone; the permissions are set before anybody could connect.
+            # Only the user can enter the folder; permissions are set before a client could connect.
             listener.bind(str(path))
             path.chmod(0o600)
             listener.listen(_MOST_CLIENTS)
@@ -93,7 +99,7 @@ class ChangeServer(QObject):
         self._notifier = Notifier(self._selector.fileno(), self._look, self)
 
     def stop(self) -> None:
-        """Hang up on everyone."""
+        """Disconnect all clients."""
         receive_here(self._database, None)
         if self._mailbox is not None:
             self._mailbox.close()
@@ -117,16 +123,23 @@ class ChangeServer(QObject):
             self._changed(change)
 
     def _remove_own_path(self) -> None:
-        """Remove the socket's file, unless it is by now that of the engine that took over."""
+        """Remove the socket file, unless it already belongs to the engine that took over."""
         with suppress(OSError):
             if self._path is not None and self._path.stat().st_ino == self._inode:
                 self._path.unlink()
 
     def tell(self, change: Change) -> None:
-        """Send a change to every subscriber; one that does not read is dropped."""
+        """Send a change to every subscriber; one that does not read is disconnected."""
         if not self._clients:
             return
-        line = json.dumps(message_of(change)).encode() + b"\n"
+        self._send(json.dumps(message_of(change)).encode() + b"\n")
+
+    def tell_trouble(self, trouble: StoreTrouble | None) -> None:
+        """Send the problem of the store to subscribers, now and when they connect; None if it can be written."""
+        self._trouble = trouble
+        self._send(trouble_line(trouble))
+
+    def _send(self, line: bytes) -> None:
         for client in [client for client in self._clients if client.is_subscriber]:
             if client.send(line):
                 self._watch(client)
@@ -165,7 +178,7 @@ class ChangeServer(QObject):
             self._rest_after(error)
 
     def _rest_after(self, error: OSError) -> None:
-        """Let nobody in for a moment: who waits while there are too many open files would wake us without a pause."""
+        """Accept no connections for a moment: with too many open files, a waiting client would wake us endlessly."""
         _LOG.warning("Nobody can be let in for a moment: %s", error)
         if self._listener is not None and self._selector is not None:
             self._selector.unregister(self._listener)
@@ -183,6 +196,12 @@ class ChangeServer(QObject):
                 self._changed(change_of(message))
             elif said == "subscribe":
                 client.is_subscriber = True
+                if self._trouble is not None:
+                    client.send(trouble_line(self._trouble))
+            elif said == "store":
+                client.send(trouble_line(self._trouble))
+            elif said == "stop":
+                self._stop_wanted(str(message.get("run_id", "")))
             else:
                 lines = None
                 break
@@ -190,13 +209,13 @@ class ChangeServer(QObject):
             self._drop(client)
 
     def _watch(self, client: _Client) -> None:
-        """Also wait until the client can be written to, if something could not be sent."""
+        """Also wait until the client is writable, if something could not be sent yet."""
         if self._selector is not None and client in self._clients:
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.unsent else 0)
             self._selector.modify(client.connection, events, client)
 
     def _drop_silent(self) -> None:
-        """Drop whoever has connected and said nothing of use for a while."""
+        """Disconnect clients that have sent nothing valid for a while."""
         waiting = [client for client in self._clients if not client.is_subscriber]
         for client in waiting:
             if client.is_given_up:
@@ -215,7 +234,7 @@ class ChangeServer(QObject):
 
 
 class _Client:
-    """One connection: it must say something soon, and briefly."""
+    """One connection; it must send a short message soon."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
@@ -225,7 +244,7 @@ class _Client:
         self._unread = b""
 
     def read(self) -> list[bytes] | None:
-        """Return the lines that have arrived; None when the peer hung up or says too much."""
+        """Return the lines received; None if the peer disconnected or sends too much."""
         try:
             chunk = self.connection.recv(LONGEST_LINE)
         except BlockingIOError:
@@ -238,7 +257,7 @@ class _Client:
         return lines
 
     def send(self, line: bytes) -> bool:
-        """Send as much as goes; tell whether the peer still reads."""
+        """Send as much as possible without blocking; return whether the peer still reads."""
         waiting = self.unsent + line
         try:
             sent = self.connection.send(waiting) if waiting else 0
@@ -250,9 +269,9 @@ class _Client:
         return len(self.unsent) <= _MOST_UNREAD
 
 
-def _heard(line: bytes) -> tuple[object, object]:
+def _heard(line: bytes) -> tuple[object, dict[str, object]]:
     try:
         message = decoded(line)
     except ValueError:
-        return None, None
-    return (message.get("say"), message) if isinstance(message, dict) else (None, None)
+        return None, {}
+    return (message.get("say"), message) if isinstance(message, dict) else (None, {})

@@ -1,1 +1,1 @@
-"""Assistants: what they may see of the jobs and do with them, over the Model Context Protocol."""
+"""The MCP server: what assistants may see of the jobs and do with them."""

@@ -1,4 +1,4 @@
-"""The tools that act on jobs as they are: pause, resume, run, advise."""
+"""MCP tools that act on existing jobs: pause, resume, run, propose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from halo_scheduler.grammar.checks import parse_instant, require_interval
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.mcp.tools import OfJob, ToolSpec, said, tool_of
 from halo_scheduler.mcp.views import View, hints_view, job_line
-from halo_scheduler.rules.hints import usual_ttl, usual_ttl_of_pace
+from halo_scheduler.rules.planning import usual_ttl, usual_ttl_of_pace
 from halo_scheduler.service.lookup import find_job, require_engine
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -18,7 +18,8 @@ from halo_scheduler.service.scheduler import Scheduler
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pause(OfJob):
     until: str | None = field(
-        default=None, metadata=said("ISO 8601 with an offset, like 2026-12-24T18:00:00+01:00; null for good")
+        default=None,
+        metadata=said("ISO 8601 with an offset, such as 2026-12-24T18:00:00+01:00; null for no end"),
     )
 
 
@@ -26,7 +27,7 @@ def _pause_job(scheduler: Scheduler, given: _Pause) -> View:
     job = find_job(scheduler, given.job)
     until = None if given.until is None else parse_instant("until", given.until)
     if not scheduler.pause_job(job.id, until):
-        words = f"{job.name} is stopped already, and only a person can change that."
+        words = f"{job.name} is already stopped; only a person can change that."
         return _after(scheduler, job.id, words)
     return _after(scheduler, job.id, f"{job.name} is paused.")
 
@@ -34,23 +35,27 @@ def _pause_job(scheduler: Scheduler, given: _Pause) -> View:
 def _resume_job(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
     scheduler.resume_job(job.id)
-    return _after(scheduler, job.id, f"{job.name} goes on.")
+    return _after(scheduler, job.id, f"{job.name} is resumed.")
 
 
 def _run_job(scheduler: Scheduler, given: OfJob) -> View:
     require_engine(scheduler)
     job = find_job(scheduler, given.job)
     run_id = scheduler.trigger(job.id)
-    return {"run": run_id, "said": f"{job.name} starts as soon as there is a place for it; see get_run."}
+    return {"run": run_id, "said": f"{job.name} starts as soon as the concurrency limits allow; see get_run."}
 
 
-_HOW_LONG = "how long it counts, like 90m or 2h; null for an hour, or as long as what is asked for takes"
-_WHY = "why, in one line of at most 200 characters; the person reads it"
+_HOW_LONG = (
+    "how long the hint stays valid, such as 90m or 2h; null for one hour, or longer if the hint needs it"
+)
+_WHY = "the reason, shown to the user; one line of at most 200 characters"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pace(OfJob):
-    every: str = field(metadata=said("a whole number with s, m, h or d, like 5m; below 10s it is raised"))
+    every: str = field(
+        metadata=said("a whole number with s, m, h or d, such as 5m; less than 10s is raised to 10s")
+    )
     ttl: str | None = field(default=None, metadata=said(_HOW_LONG))
     reason: str = field(metadata=said(_WHY))
 
@@ -59,12 +64,14 @@ def _propose_interval(scheduler: Scheduler, given: _Pace) -> View:
     job = find_job(scheduler, given.job)
     ttl = given.ttl or usual_ttl_of_pace(require_interval("interval", given.every))
     scheduler.propose_interval(job.id, given.every, ttl, given.reason)
-    return _advised(scheduler, job.id, f"{job.name} has the advice; a slower pace counts after its next run.")
+    return _advised(
+        scheduler, job.id, f"Hint stored for {job.name}. A slower pace takes effect after its next run."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run(OfJob):
-    at: str = field(metadata=said("like in 10m, or ISO 8601 with an offset: 2026-12-24T18:00:00+01:00"))
+    at: str = field(metadata=said("such as in 10m, or ISO 8601 with an offset: 2026-12-24T18:00:00+01:00"))
     ttl: str | None = field(default=None, metadata=said(_HOW_LONG))
     reason: str = field(metadata=said(_WHY))
 
@@ -75,7 +82,9 @@ def _propose_next_run(scheduler: Scheduler, given: _Run) -> View:
     at = _read_when(given.at, now_ms)
     scheduler.propose_next_run(job.id, at, given.ttl or usual_ttl(at - now_ms), given.reason)
     return _advised(
-        scheduler, job.id, f"{job.name} has the advice; it counts if that is earlier than its plan."
+        scheduler,
+        job.id,
+        f"Hint stored for {job.name}. It takes effect if it is earlier than the planned run.",
     )
 
 
@@ -89,7 +98,7 @@ def _read_when(text: str, now_ms: int) -> int:
 def _clear_hints(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
     scheduler.clear_hints(job.id)
-    return _advised(scheduler, job.id, f"{job.name} is planned as its schedule says.")
+    return _advised(scheduler, job.id, f"Hints cleared. {job.name} follows its schedule again.")
 
 
 def _advised(scheduler: Scheduler, job_id: str, words: str) -> View:
@@ -109,7 +118,7 @@ def _after(scheduler: Scheduler, job_id: str, words: str) -> View:
 
 
 _NOT_YOURS = (
-    "Refused for a job that a person paused or disabled, for one whose policy says assistants_may_run: false or that "
+    "Refused for a job that a person paused or disabled, for one with assistants_may_run: false or that "
     "is followed by such a job, and for one that was imported or that an assistant made or changed, until a person "
     "has resumed it."
 )
@@ -121,8 +130,8 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         name="pause_job",
         title="Pause a job",
         description=(
-            "Pause a job for good, or until a time; a run under way finishes first, a retry that waits is given up. "
-            "A pause that a person began stays as it is."
+            "Pause a job, optionally until a given time. A current run finishes first; a pending retry is dropped. "
+            "A person's own pause is not changed."
         ),
         is_idempotent=True,
     ),
@@ -132,8 +141,8 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         name="resume_job",
         title="Resume a job",
         description=(
-            "Let a job go on from now that you paused, or that was disabled after errors; it then runs by itself "
-            f"again and does whatever it does. {_NOT_YOURS}"
+            "Resume a job that you paused or that was disabled after errors. It then runs on schedule "
+            f"again, with all its effects. {_NOT_YOURS}"
         ),
         is_idempotent=True,
     ),
@@ -143,8 +152,8 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         name="run_job",
         title="Run a job",
         description=(
-            "Run a job once, now, as if by hand; it does whatever the job does. Returns the id of the run at once; "
-            "look with get_run how it goes. Refused while the job runs, and once its caps of the day are used up. "
+            "Run a job once, now, like a manual run, with all its effects. Returns the run's id at once; "
+            "follow it with get_run. Refused while the job runs and when its daily limits are used up. "
             f"{_NOT_YOURS}"
         ),
     ),
@@ -154,9 +163,9 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         name="propose_interval",
         title="Propose a pace",
         description=(
-            "Advise a job to run faster or slower for a while; its schedule stays what it is. A faster pace counts at "
-            "once, a slower one after its next run. The job's limits and its caps win over all advice. "
-            f"Refused for a job that never runs by itself. {_NOT_YOURS}"
+            "Suggest a faster or slower pace for a while; the schedule itself doesn't change. A faster pace applies at "
+            "once, a slower one after the next run. The job's limits override every hint. "
+            f"Refused for manual-only jobs. {_NOT_YOURS}"
         ),
     ),
     tool_of(
@@ -165,17 +174,17 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         name="propose_next_run",
         title="Propose a run",
         description=(
-            "Advise a job to run once at a time that is earlier than its next run; its schedule stays what it is. "
-            "Refused as propose_interval is."
+            "Suggest one run earlier than the next planned one; the schedule itself doesn't change. "
+            "Refused in the same cases as propose_interval."
         ),
     ),
     tool_of(
         OfJob,
         _clear_hints,
         name="clear_hints",
-        title="Forget advice",
+        title="Clear hints",
         description=(
-            "Forget all advice on when a job runs, whoever gave it, and plan it as its schedule says, which may be "
+            "Remove all hints of a job, whoever gave them. It follows its schedule again, so it may run "
             f"sooner. {_NOT_YOURS}"
         ),
         is_idempotent=True,

@@ -1,4 +1,4 @@
-"""The tools that create and change jobs, for assistants that may."""
+"""MCP tools that create and change jobs, for assistants with that permission."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from halo_scheduler.grammar.english import shown
 from halo_scheduler.mcp.schemas import Schema, object_schema, schema_of
 from halo_scheduler.mcp.tools import Given, ToolSpec, said, tool_of
 from halo_scheduler.mcp.views import HIDDEN, View, job_view
-from halo_scheduler.model import Command, Follower, HttpRequest, JobSpec, Policy, Prompt, Schedule
+from halo_scheduler.model import Command, Follower, HttpRequest, JobSpec, Policy, Prompt, Reminder, Schedule
 from halo_scheduler.model.codec import decode
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 
-_Action = Command | HttpRequest | Prompt
-_WAITS = "It is paused until a person has looked at it and resumed it; tell them about it."
+_Action = Command | HttpRequest | Prompt | Reminder
+_WAITS = "The job is paused until a person reviews and resumes it; tell the user."
 _KEPT = ("environment", "headers")
-_FOLLOWERS = "the jobs that run once when a run of this one has ended so"
+_FOLLOWERS = "jobs to run when a run of this one ends with the given result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NewJob(Given):
-    name: str = field(metadata=said("a name that no other job has"))
+    name: str = field(metadata=said("a unique name"))
     schedule: Schedule = field(metadata=said("when it runs"))
-    action: _Action = field(metadata=said("what it does; secrets cannot be used"))
+    action: _Action = field(metadata=said("what it does; secrets can't be used"))
     description: str = field(default="", metadata=said("what it is for"))
     group: str | None = field(default=None, metadata=said("a group it belongs to"))
     policy: Policy = field(
-        default_factory=Policy, metadata=said("how it is run; what is left out has its default")
+        default_factory=Policy, metadata=said("how it is run; omitted fields have their defaults")
     )
     followers: tuple[Follower, ...] = field(default=(), metadata=said(_FOLLOWERS))
 
@@ -55,7 +55,7 @@ def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
         raise ScheduleError(f"must be the name or id of a job, not {shown(wanted)}", path="job")
     changes = {key: value for key, value in given.items() if key != "job"}
     if not changes:
-        raise ScheduleError(f"say what to change: one of {', '.join(_CHANGEABLE)}")
+        raise ScheduleError(f"name a field to change: {', '.join(_CHANGEABLE)}")
     for key in changes:
         if key not in _CHANGEABLE:
             raise ScheduleError(f"cannot be changed; known are {', '.join(_CHANGEABLE)}", path=shown(key))
@@ -65,7 +65,7 @@ def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
 
 
 def _changed(scheduler: Scheduler, spec: JobSpec, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the new values of the fields that change."""
+    """Return the new values of the changed fields."""
     readers = {"schedule": Schedule, "description": str, "name": str, "group": str | None}
     found: dict[str, Any] = {}
     for key, value in changes.items():
@@ -86,7 +86,7 @@ def _changed(scheduler: Scheduler, spec: JobSpec, changes: Mapping[str, Any]) ->
 def _found(
     scheduler: Scheduler, given: Sequence[Follower], stored: Sequence[Follower] = ()
 ) -> tuple[Follower, ...]:
-    """Return followers by their ids; those that are stored may be in the trash by now."""
+    """Return followers by id; stored ones may be in the trash."""
     known = {follower.job_id for follower in stored}
     return tuple(
         follower
@@ -97,7 +97,7 @@ def _found(
 
 
 def _changed_policy(spec: JobSpec, change: object) -> Policy:
-    """Return a policy with the given fields changed, also of its parts: another cap takes none away."""
+    """Return a policy with the given fields changed, including nested ones; other limits stay."""
     given, stored = _object(change), spec.policy.to_dict()
     for name, part in given.items():
         before = stored.get(name)
@@ -109,7 +109,7 @@ def _changed_policy(spec: JobSpec, change: object) -> Policy:
 
 
 def _changed_action(spec: JobSpec, change: object) -> _Action:
-    """Return an action with the given fields changed, or another kind of action."""
+    """Return an action with the given fields changed, or an action of another kind."""
     given, stored = _object(change), spec.action.to_dict()
     if given.get("kind", stored["kind"]) == stored["kind"]:
         for name in _KEPT:
@@ -124,14 +124,14 @@ def _changed_action(spec: JobSpec, change: object) -> _Action:
 
 
 def _one_program(given: dict[str, Any]) -> dict[str, Any]:
-    """Let a program take the place of a command's shell line, and the other way round."""
+    """Drop a command's shell line when a program is given, and the other way round."""
     if "argv" in given and "line" not in given:
         return {"line": "", "shell": "", **given}
     return {"argv": [], **given} if "line" in given else given
 
 
 def _with_kept(name: str, given: object, stored: Mapping[str, str]) -> dict[str, Any]:
-    """Return pairs in which null stands for the value that is stored."""
+    """Return pairs in which null keeps the stored value."""
     found = {}
     for key, value in _object(given, name).items():
         if value is None and key not in stored:
@@ -170,15 +170,15 @@ def _seen(scheduler: Scheduler, job_id: str) -> View:
 
 def _edit_schema() -> Schema:
     words = {
-        "job": "the job's name, its id, or the beginning of its id",
+        "job": "the job's name, id or id prefix",
         "name": "a new name",
-        "schedule": "when it runs, as a whole",
-        "action": "the fields to change; in environment and headers, null keeps the stored value of a name, "
-        "and a name that is left out is removed. Another kind has to be given as a whole",
+        "schedule": "the whole schedule",
+        "action": "the fields to change; in environment and headers, null keeps a stored value "
+        "and omitted names are removed. Give an action of another kind in full",
         "description": "what it is for",
         "group": "a group it belongs to; null for none",
-        "policy": "the fields to change; a backoff of another kind and the conditions have to be given as a whole",
-        "followers": f"{_FOLLOWERS}; all of them",
+        "policy": "the fields to change; give conditions and a backoff of another kind in full",
+        "followers": f"{_FOLLOWERS}; the whole list",
     }
     schemas: dict[str, Schema] = {
         "job": {"type": "string"},
@@ -202,8 +202,8 @@ EDITING_TOOLS: tuple[ToolSpec, ...] = (
         name="create_job",
         title="Create a job",
         description=(
-            "Create a job. It is stored paused: nothing runs until a person has looked at it and resumed it. "
-            "It cannot use secrets; a person can add them afterwards."
+            "Create a job. It is stored paused: nothing runs until a person reviews and resumes it. "
+            "It can't use secrets; a person can add them afterwards."
         ),
         only_adds=True,
         edits=True,
@@ -212,9 +212,9 @@ EDITING_TOOLS: tuple[ToolSpec, ...] = (
         name="edit_job",
         title="Change a job",
         description=(
-            "Change what is given of a job, and nothing else. It is then paused until a person has looked at it and "
-            "resumed it. Refused while it runs: pause it, and change it when that run has ended. "
-            "Secrets that it uses can be kept, but none can be added."
+            "Change the given fields of a job. It is then paused until a person reviews and "
+            "resumes it. Refused while it runs: pause it and retry when the run has ended. "
+            "Secrets it uses can be kept, but none can be added."
         ),
         schema=_edit_schema(),
         function=_edit_job,

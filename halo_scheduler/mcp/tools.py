@@ -1,4 +1,4 @@
-"""The tools of assistants: each has a name, a schema for what it is given, and a function that does it."""
+"""MCP tools: each has a name, a schema for its arguments and a function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Given = TypeVar("_Given", bound="Given")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What a tool is given; numbers stay within the limits that their fields name."""
+    """A tool's arguments; numbers are checked against their fields' limits."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -30,18 +30,18 @@ class Given:
 
 
 def said(words: str) -> dict[str, Any]:
-    """Return what is told of a field, for the assistant to read."""
+    """Return field metadata with a description for the assistant."""
     return {"words": words}
 
 
 def within(words: str, low: int, high: int) -> dict[str, Any]:
-    """Return what is told of a field for a whole number, and its limits."""
+    """Return field metadata with a description and limits for a whole number."""
     return {"words": words, "low": low, "high": high}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfJob(Given):
-    """A job, as its name or id."""
+    """Arguments that name a job."""
 
     job: str = field(metadata=said("the job's name, its id, or the beginning of its id"))
 
@@ -65,13 +65,13 @@ class ToolSpec:
 
     @property
     def access(self) -> AssistantAccess:
-        """What assistants must be allowed to do for this tool."""
+        """The permission that this tool needs."""
         if self.reads_only:
             return AssistantAccess.READ
         return AssistantAccess.EDIT if self.edits else AssistantAccess.RUN
 
     def call(self, scheduler: Scheduler, arguments: dict[str, Any], assistant: str = "") -> View:
-        """Use the tool as the assistant of that name; `rules/assistants` checks each edit in its transaction."""
+        """Call the tool on behalf of the named assistant; `rules/assistants` checks each edit in its transaction."""
         # First: what is wrong with the arguments is of no use to one who may not.
         scheduler.settings.require_assistants_may(self.access)
         with scheduler.acting_as(Actor.assistant(assistant)):
@@ -79,12 +79,12 @@ class ToolSpec:
 
     @property
     def is_destructive(self) -> bool:
-        """Whether it may start work, stop work from starting, or replace something."""
+        """Whether the tool may start work, prevent work or replace something."""
         return not self.reads_only and not self.only_adds
 
 
 def tool_of(given: type[_Given], function: Callable[[Scheduler, _Given], View], **rest: Any) -> ToolSpec:
-    """Return the tool that reads its arguments as a class says and gives them to a function."""
+    """Return a tool that parses its arguments into a class and passes them to a function."""
 
     def call(scheduler: Scheduler, arguments: dict[str, Any]) -> View:
         return function(scheduler, decode(given, arguments))

@@ -1,4 +1,4 @@
-"""What an assistant gets to see of jobs, runs and questions: no value of an environment, a header or a secret."""
+"""What assistants see of jobs, runs and questions; never the value of a variable, header or secret."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _LONGEST_TEXT = 20_000
 _LONGEST_LINE = 300
 _TEXTS = ("text", "line", "stdin", "body")
 _PAIRS = ("environment", "headers")
-_STATE_INSTANTS = ("next_run_at", "paused_until", "last_run_at", "last_completed_at")
+_STATE_INSTANTS = ("next_run_at", "paused_until", "last_run_at", "last_completed_at", "last_ended_at")
 _RUN_INSTANTS = ("slot_at", "started_at", "finished_at")
 
 
 def instant(at: int | None) -> str | None:
-    """Return the local date and time of an instant with its offset: "2026-12-24T18:00:00+01:00"."""
+    """Return an instant as local date and time with offset: "2026-12-24T18:00:00+01:00"."""
     if at is None:
         return None
     seconds = at // SECOND_MS
@@ -39,7 +39,7 @@ def instant(at: int | None) -> str | None:
 
 
 def job_line(job: Job, situation: Situation, now_ms: int) -> View:
-    """Return what a list tells of a job."""
+    """Return a job's entry in a list."""
     return {
         "id": job.id,
         "name": job.name,
@@ -59,7 +59,7 @@ def job_line(job: Job, situation: Situation, now_ms: int) -> View:
 
 
 def situation_view(situation: Situation, now_ms: int) -> View:
-    """Return what a job is doing and when it runs next, in the words that people see."""
+    """Return what a job is doing and when it runs next, worded as people see it."""
     waiting = situation.waiting
     return {
         "situation": status_words(situation, now_ms),
@@ -70,7 +70,7 @@ def situation_view(situation: Situation, now_ms: int) -> View:
 
 
 def job_view(job: Job, situation: Situation, now_ms: int) -> View:
-    """Return a job's spec and its state; the spec can be given back in parts to change it."""
+    """Return a job's spec and state; parts of the spec can be sent back to change it."""
     return {
         "id": job.id,
         "name": job.name,
@@ -88,14 +88,14 @@ def job_view(job: Job, situation: Situation, now_ms: int) -> View:
 
 
 def hints_view(hints: Hints) -> View | None:
-    """Return the advice that a job has, expired or not; None when there is none."""
+    """Return a job's hints, expired or not, or None."""
     if hints == _NO_HINTS:
         return None
-    return _with_instants(hints.to_dict(), ("next_at", "expires_at"))
+    return _with_instants(hints.to_dict(), ("next_at", "expires_at", "next_expires_at"))
 
 
 def chain_view(chain: Chain) -> View:
-    """Return which jobs a job runs after, and which run after it."""
+    """Return the jobs that start this one, and those it starts."""
     return {
         "before": [_link_view(link) for link in chain.before],
         "after": [_link_view(link) for link in chain.after],
@@ -107,7 +107,7 @@ def _link_view(link: ChainLink) -> View:
 
 
 def action_view(action: Action) -> View:
-    """Return what a job does, without what is nobody's business; null stands for a value that is kept back."""
+    """Return a job's action without confidential values; null stands for a value that is withheld."""
     view = action.to_dict()
     for name in _TEXTS:
         if name in view:
@@ -122,7 +122,7 @@ def action_view(action: Action) -> View:
 
 
 def usage_view(usage: Usage) -> View:
-    """Return what a job has used up of the day."""
+    """Return a job's usage today."""
     return {
         "day": usage.day,
         "runs": usage.runs,
@@ -140,7 +140,7 @@ def run_view(run: Run, job_name: str | None) -> View:
 
 
 def question_view(question: Question, job_name: str | None) -> View:
-    """Return a question; its answer, if it has one, is between a person and the job's agent."""
+    """Return a question without its answer, which stays between the person and the agent."""
     return {
         "job": job_name,
         "job_id": question.job_id,
@@ -158,7 +158,7 @@ def _with_instants(data: View, names: tuple[str, ...]) -> View:
 
 
 def _readable(text: str) -> str:
-    """Return a text of a spec as it is, but for the names of secrets and the end of a very long one."""
+    """Return a spec's text without secret names, shortened if very long."""
     hidden = filled_in(text, defaultdict(lambda: HIDDEN))
     if len(hidden) <= _LONGEST_TEXT:
         return hidden

@@ -1,4 +1,4 @@
-"""The values everything else speaks of: frozen, validated when made, with strict JSON in and out."""
+"""The values of jobs and runs: frozen, validated on creation, with strict JSON in and out."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         ProcessAction,
         Prompt,
         Redirects,
+        Reminder,
         action_from_dict,
     )
     from halo_scheduler.model.conditions import (
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         Capacity,
         Situation,
         SituationKind,
+        StartCheck,
         Waiting,
         WaitingDetails,
     )
@@ -72,7 +74,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Load what is asked for."""
+        """Load a class on first use."""
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module  # noqa: PLC0415 - once for each name
@@ -129,6 +131,7 @@ __all__ = [
     "Question",
     "QuestionState",
     "Redirects",
+    "Reminder",
     "Retry",
     "Rule",
     "Run",
@@ -137,6 +140,7 @@ __all__ = [
     "SituationKind",
     "SkipReason",
     "Source",
+    "StartCheck",
     "StatusReason",
     "Step",
     "Trigger",
@@ -149,16 +153,16 @@ __all__ = [
     "schedule_from_dict",
 ]
 
-# Where each is: to make all these classes takes longer than whatever a short command does with a few of them.
+# The module of each class, loaded on first use: creating all of them takes longer than a short command.
 _NAMES = {
-    "actions": "Action BodyKind Callback Command HttpRequest ProcessAction Prompt Redirects action_from_dict",
+    "actions": "Action BodyKind Callback Command HttpRequest ProcessAction Prompt Redirects Reminder action_from_dict",
     "conditions": "Condition Idle Load MOST_CONDITIONS MainsPower Network PathExists condition_from_dict",
     "jobs": "Follower Job JobSpec JobState MOST_FOLLOWERS SCHEMA_VERSION",
     "plans": "Hints Plan Proposal Rule Step",
     "policies": "Backoff BackoffKind Caps CatchUp InQuietTime Limits Notify Policy Retry require_jitter",
     "runs": "Question QuestionState Run",
     "schedules": "After Cron Every Manual Once SHORTEST_EVERY_MS Schedule schedule_from_dict",
-    "situation": "NO_DETAILS Capacity Situation SituationKind Waiting WaitingDetails",
+    "situation": "NO_DETAILS Capacity Situation SituationKind StartCheck Waiting WaitingDetails",
     "words": "FollowOn HintSource JobStatus Outcome PassedReason SkipReason Source StatusReason Trigger WaitingFor",
 }
 _PLACES = {name: place for place, names in _NAMES.items() for name in names.split()}

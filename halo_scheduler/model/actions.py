@@ -1,4 +1,4 @@
-"""Actions: what a job is to do."""
+"""Actions: what a job does."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from halo_scheduler.grammar.checks import (
     require_interval,
     require_json,
     require_kind,
+    require_label,
     require_line,
     require_text,
     require_token,
@@ -33,9 +34,12 @@ from halo_scheduler.grammar.templates import (
 from halo_scheduler.model.codec import Value, decode, put
 from halo_scheduler.model.work_source import WorkSource
 
-# The arguments of a process can be read by everyone on the machine.
+# Every user of the computer can read a process's arguments.
 _IN_ENVIRONMENT = "everybody can read a program's arguments: put it into the environment or standard input"
 _OUT_OF_PROMPT = "an agent repeats what it reads: put it into the environment"
+
+_OUT_OF_REMINDER = "everybody who sees the screen can read a notification"
+_LONGEST_REMINDER = 1_000
 
 
 class Redirects(StrEnum):
@@ -47,7 +51,7 @@ class Redirects(StrEnum):
 
 
 class BodyKind(StrEnum):
-    """What the body of an HTTP request is."""
+    """The type of an HTTP request's body."""
 
     TEXT = "text"
     JSON = "json"
@@ -55,7 +59,7 @@ class BodyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command(Value):
-    """A program with its arguments or, chosen explicitly, a line for a shell."""
+    """Run a program with arguments (`argv`), or a `line` in a `shell`."""
 
     kind: ClassVar = "command"
     argv: tuple[str, ...] = ()
@@ -103,7 +107,7 @@ class Command(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest(Value):
-    """An HTTP request; no expected statuses means that any 2xx is a success."""
+    """Send an HTTP request; without `expected_statuses`, any 2xx is a success."""
 
     kind: ClassVar = "http"
     url: str
@@ -138,7 +142,7 @@ class HttpRequest(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt(Value):
-    """A text for an AI agent's command line; an empty agent is the default one of the settings."""
+    """Run a prompt with an AI agent; without `agent`, with the default one."""
 
     kind: ClassVar = "prompt"
     text: str = ""
@@ -171,7 +175,7 @@ class Prompt(Value):
 
 @dataclass(frozen=True, slots=True)
 class Callback(Value):
-    """A function of the embedding program, registered under this name."""
+    """Call the handler that `Scheduler.on_job_due` registered under this name."""
 
     kind: ClassVar = "callback"
     name: str = ""
@@ -180,8 +184,23 @@ class Callback(Value):
         require_text("name", self.name, longest=LONGEST_NAME)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reminder(Value):
+    """Show a desktop notification; succeeds once the desktop's notification service has accepted it."""
+
+    kind: ClassVar = "reminder"
+    title: str
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        refuse_references("title", require_label("title", self.title), _OUT_OF_REMINDER)
+        refuse_references(
+            "text", require_text("text", self.text, longest=_LONGEST_REMINDER), _OUT_OF_REMINDER
+        )
+
+
 def _check_place(action: Command | Prompt) -> None:
-    """Refuse a working directory or environment that no process could be given."""
+    """Refuse a working directory or environment that no process can have."""
     if action.directory is not None and not require_text("directory", action.directory).strip():
         raise ScheduleError("is empty; leave it out for the home directory", path="directory")
     put(action, environment=frozen_mapping("environment", action.environment))
@@ -193,7 +212,7 @@ def _check_place(action: Command | Prompt) -> None:
 
 
 def _check_codes(action: Command | Prompt) -> None:
-    """Refuse exit codes that no process could end with, or that would mean two things."""
+    """Refuse exit codes that no process can return, or that would have two meanings."""
     put(action, success_codes=frozen_list("success_codes", action.success_codes))
     if not action.success_codes:
         raise ScheduleError("is empty: no run could ever succeed", path="success_codes")
@@ -216,9 +235,9 @@ def _check_work_source(source: object) -> None:
 
 ProcessAction = Command | Prompt
 """What is done by a process of its own."""
-Action = Command | HttpRequest | Prompt | Callback
+Action = Command | HttpRequest | Prompt | Reminder | Callback
 
 
 def action_from_dict(data: object) -> Action:
-    """Read an action from its JSON form, or raise ScheduleError with the path of what is wrong."""
+    """Return the action of a JSON form; ScheduleError has the path of what is wrong."""
     return cast("Action", decode(Action, data))

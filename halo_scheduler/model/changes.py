@@ -1,4 +1,4 @@
-"""Changes: what changed, and who made the edit. Whoever hears of a change reads what it is now."""
+"""Changes, and the actors who make them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,11 @@ class Actor:
 
 
 YOU = Actor(ActorKind.YOU)
+
 TERMINAL = Actor(ActorKind.TERMINAL)
+
 IMPORT = Actor(ActorKind.IMPORT)
+
 ADVISER = Actor(ActorKind.ADVISER)
 
 
@@ -61,11 +64,13 @@ class ChangeKind(StrEnum):
     ENGINE = "engine"
     SETTINGS = "settings"
     QUESTION = "question"
+    STORE = "store"
+    """The store can no longer be written, or can again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change; read the job or the run to learn what it is now."""
+    """One change; read the job or the run for its new state."""
 
     kind: ChangeKind
     job_id: str | None = None
@@ -75,14 +80,14 @@ class Change:
 
 
 def changes_of(job_ids: Collection[str]) -> list[Change]:
-    """Return that jobs changed; of many at once, only that some did."""
+    """Return changes of jobs; for many jobs one change without an id."""
     if len(job_ids) > _MOST_TOLD:
         return [Change(ChangeKind.JOB)]
     return [Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids]
 
 
 def gathered(changes: Iterable[Change]) -> list[Change]:
-    """Return changes to tell of; of many at once, only the kinds: whoever listens reads everything again."""
+    """Return changes to publish; many at once are merged by kind, and listeners read everything again."""
     told = list(dict.fromkeys(changes))
     if len(told) <= _MOST_TOLD:
         return told

@@ -33,7 +33,7 @@ class Value:
 
 
 def put(value: object, **items: object) -> None:
-    """Put fields of a frozen value into their final form while it is being made."""
+    """Set fields of a frozen value while it is being created."""
     for name, item in items.items():
         object.__setattr__(value, name, item)
 
@@ -44,7 +44,7 @@ def encode(value: object) -> Any:
         return value  # Most are: nothing else is asked of the sixty of each job.
     if isinstance(value, StrEnum):
         return str(value)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in sorted(value.items())}
@@ -58,14 +58,26 @@ def _form_of(cls: type[DataclassInstance]) -> tuple[str, tuple[str, ...]]:
     return _kind_of(cls), tuple(field.name for field in dataclasses.fields(cls))
 
 
+def has_all_fields(kinds: Any, data: dict[str, Any]) -> bool:
+    """Return whether the JSON form of one of several classes has all its fields."""
+    form = _forms_of(kinds).get(data.get("kind", ""))
+    return form is not None and data.keys() == form
+
+
+@cache
+def _forms_of(kinds: Any) -> dict[str, set[str]]:
+    """Return the keys of each class's JSON form, by kind."""
+    return {_kind_of(cls): {"kind", *_form_of(cls)[1]} for cls in get_args(kinds)}
+
+
 def decode(hint: Any, value: object) -> Any:
-    """Return the value that JSON data stands for, by the type it should have."""
+    """Return the value of JSON data, by its expected type."""
     return _decoder(hint)(value)
 
 
 @cache
 def _decoder(hint: Any) -> _Decode:
-    """Return what reads values of a type: it is looked into once, not for each of ten thousand jobs."""
+    """Return the decoder of a type, built once rather than for each of ten thousand jobs."""
     if isinstance(hint, type):
         return _class_decoder(hint)
     origin, arguments = get_origin(hint), get_args(hint)
@@ -166,7 +178,7 @@ def _object(value: object) -> dict[str, object]:
 
 @cache
 def _fields(cls: type[DataclassInstance]) -> tuple[dict[str, _Decode], list[str]]:
-    """Return what reads each field of a class, and which of them must be there."""
+    """Return the decoder of each field of a class, and which fields are required."""
     hints, found = get_type_hints(cls), dataclasses.fields(cls)
     missing = dataclasses.MISSING
     required = [
@@ -176,11 +188,11 @@ def _fields(cls: type[DataclassInstance]) -> tuple[dict[str, _Decode], list[str]
 
 
 def _kind_of(cls: Any) -> str:
-    """Return the word that tells a class from the others of its union, if it has one."""
+    """Return the word that identifies a class in its union, if it has one."""
     kind = getattr(cls, "kind", "")
     return kind if isinstance(kind, str) else ""
 
 
 def _shown_key(key: str) -> str:
-    """Return a key as a part of a path; one that is no plain word is quoted, so that it cannot break the line."""
+    """Return a key as a part of a path, quoted unless it is a plain word, so that it cannot break the line."""
     return key if _PLAIN_KEY.fullmatch(key) else shown(key)

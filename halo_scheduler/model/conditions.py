@@ -1,4 +1,4 @@
-"""Conditions: what must hold around a job before it starts by itself."""
+"""Conditions: what must be met before a due job starts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _HIGHEST_LOAD = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MainsPower(Value):
-    """The machine does not run from its battery."""
+    """The computer is on AC power."""
 
     kind: ClassVar = "mains_power"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network(Value):
-    """There is a way out of this machine's network; or, with a host and a port, somebody answers there."""
+    """There is a network connection or, with `host` and `port`, a TCP connection succeeds."""
 
     kind: ClassVar = "network"
     host: str = ""
@@ -36,7 +36,7 @@ class Network(Value):
 
     def __post_init__(self) -> None:
         require_line("host", self.host, longest=_LONGEST_HOST)
-        # One colon is a port that stands in the wrong place; several are an address of IPv6.
+        # One colon means a port in the wrong field; several mean an IPv6 address.
         if _NO_HOST.search(self.host) or self.host.count(":") == 1:
             raise ScheduleError("must be a plain host name or address, like nas.local", path="host")
         if self.port is not None:
@@ -48,7 +48,7 @@ class Network(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle(Value):
-    """Nobody has touched keyboard or mouse for so long."""
+    """Keyboard and mouse have been idle this long."""
 
     kind: ClassVar = "idle"
     idle: str = "10m"
@@ -63,7 +63,7 @@ class Idle(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load(Value):
-    """The load average of the last minute is below a number."""
+    """The 1-minute load average is below a number."""
 
     kind: ClassVar = "load"
     below: float
@@ -74,7 +74,7 @@ class Load(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathExists(Value):
-    """A file or a folder is there, such as a disk that is plugged in."""
+    """The path exists, for example because a disk is plugged in."""
 
     kind: ClassVar = "path"
     path: str
@@ -91,16 +91,16 @@ MOST_CONDITIONS = 20
 
 
 def condition_from_dict(data: object) -> Condition:
-    """Read a condition from its JSON form, or raise ScheduleError with the path of what is wrong."""
+    """Return the condition of a JSON form; ScheduleError has the path of what is wrong."""
     return cast("Condition", decode(Condition, data))
 
 
 def require_conditions(conditions: tuple[object, ...]) -> None:
-    """Refuse what is no condition, too many of them, or the same one twice."""
+    """Refuse values that are not conditions, too many of them, and duplicates."""
     if len(conditions) > MOST_CONDITIONS:
         raise ScheduleError(f"a job has at most {MOST_CONDITIONS} conditions", path="conditions")
     for index, condition in enumerate(conditions):
         if not isinstance(condition, Condition):
             raise ScheduleError("must be a condition, like MainsPower()", path=f"conditions[{index}]")
         if condition in conditions[:index]:
-            raise ScheduleError("the same condition is there twice", path=f"conditions[{index}]")
+            raise ScheduleError("the same condition appears twice", path=f"conditions[{index}]")

@@ -1,4 +1,4 @@
-"""Jobs: what their users say of them beside what the engine knows of them."""
+"""Jobs: the user's definition and the engine's state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from halo_scheduler.model.situation import NO_DETAILS, WaitingDetails
 from halo_scheduler.model.words import FollowOn, JobStatus, Outcome, Source, StatusReason, WaitingFor
 
 SCHEMA_VERSION = 1
-# What holds for a job that says nothing about it; one of each is enough, as they never change.
+# Defaults of a job; shared, because they are immutable.
 _ANY_FUNCTION = Callback()
 _USUAL_POLICY = Policy()
 _NO_HINTS = Hints()
@@ -36,7 +36,7 @@ MOST_FOLLOWERS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Follower(Value):
-    """A job that runs when a run of this one has ended in a certain way."""
+    """Another job to run when this one finishes."""
 
     job_id: str
     on: FollowOn = FollowOn.SUCCESS
@@ -48,7 +48,7 @@ class Follower(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class _SpecFields(Value):
-    """What the user owns of a job: fields only, so that JobSpec and Job can both have them in slots."""
+    """The fields that the user owns; a base without slots, so that JobSpec and Job can both have them in slots."""
 
     __slots__ = ()
 
@@ -65,14 +65,14 @@ class _SpecFields(Value):
 
     @property
     def reads_lines(self) -> bool:
-        """Whether what a run says in lines like `::cost 0.12` is taken in."""
+        """Whether directives such as `::cost 0.12` in its output are read."""
         chosen = self.policy.reads_lines
         return isinstance(self.action, Prompt) if chosen is None else chosen
 
 
 @dataclass(frozen=True, kw_only=True)
 class _StateFields(Value):
-    """What the engine owns of a job: fields only, so that JobState and Job can both have them in slots."""
+    """The fields that the engine owns; a base without slots, so that JobState and Job can both have them in slots."""
 
     __slots__ = ()
 
@@ -87,12 +87,13 @@ class _StateFields(Value):
     errors: int = 0
     last_run_at: int | None = None
     last_completed_at: int | None = None
+    last_ended_at: int | None = None
     last_outcome: Outcome | None = None
     last_error: str = ""
 
     @property
     def is_starting(self) -> bool:
-        """Whether a run is claimed, but the machine cannot start it yet."""
+        """Whether a run is claimed, but the computer cannot start it yet."""
         return self.waiting_for is not None and self.waiting_for.is_for_start
 
 
@@ -131,7 +132,7 @@ class JobSpec(_SpecFields):
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read a spec from its JSON form, which carries the version of its schema."""
+        """Return the spec of a JSON form, which has the version of its schema."""
         if not isinstance(data, dict):
             raise ScheduleError("a job must be an object")
         if "version" not in data:
@@ -144,22 +145,26 @@ class JobSpec(_SpecFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobState(_StateFields):
-    """A job as the engine left it."""
+    """The engine's state of a job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(_SpecFields, _StateFields):
-    """A stored job: the user's spec and the engine's state side by side."""
+    """A stored job: its definition and the engine's state."""
 
     id: str
+    stored_enabled: bool | None = None
+    """What the user chose; `enabled` also reads false for a job that is done, or that errors disabled."""
 
     @property
     def spec(self) -> JobSpec:
-        return JobSpec(**{item.name: getattr(self, item.name) for item in fields(JobSpec)})
+        """The job as the user defined it."""
+        values = {item.name: getattr(self, item.name) for item in fields(JobSpec)}
+        return JobSpec(**values | ({} if self.stored_enabled is None else {"enabled": self.stored_enabled}))
 
     @property
     def review(self) -> StatusReason | None:
-        """Why a person has to look at the job before it may run: it was imported, or an assistant wrote it."""
+        """Why a person has to review the job before it may run: it was imported, or an assistant wrote it."""
         awaited = (StatusReason.IMPORTED, StatusReason.ASSISTANT)
         return self.status_reason if self.status_reason in awaited else None
 

@@ -1,4 +1,4 @@
-"""Policies: how a job is run, and how seldom or often at most."""
+"""Policies: time limit, retries, back-off, catch-up, daily limits."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from halo_scheduler.grammar.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_M
 from halo_scheduler.model.codec import Value, decode, put
 from halo_scheduler.model.conditions import Condition, require_conditions
 
+MOST_OUTPUT_BYTES = 64 << 20
+"""How much of a run's output can be kept; no more is ever gathered."""
+
 
 class CatchUp(StrEnum):
     """What happens to a slot missed while no engine was awake."""
@@ -28,7 +31,7 @@ class CatchUp(StrEnum):
 
 
 class Notify(StrEnum):
-    """Which ends of a job's runs the user is told about; a job may leave that to the settings."""
+    """Which results the user is notified about; a job may use the settings' default."""
 
     NONE = "none"
     FAILURES = "failures"
@@ -37,14 +40,14 @@ class Notify(StrEnum):
 
 
 class InQuietTime(StrEnum):
-    """What a job does that falls due in a quiet time."""
+    """What happens to a job that is due in quiet hours."""
 
     WAIT = "wait"
     SKIP = "skip"
 
 
 class BackoffKind(StrEnum):
-    """How errors delay a job."""
+    """How failures delay a job."""
 
     LADDER = "ladder"
     DOUBLE = "double"
@@ -57,7 +60,7 @@ _MOST_RUNGS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff(Value):
-    """How long a job rests after errors: by rungs, by doubling its interval, or not at all."""
+    """How failures delay the next run: by increasing delays, by doubling the interval, or not at all."""
 
     MAX_DOUBLINGS: ClassVar = 5
 
@@ -78,21 +81,21 @@ class Backoff(Value):
 
     @classmethod
     def ladder(cls, *delays_ms: int) -> Self:
-        """Rest for the n-th delay after n errors in a row; the last one repeats."""
+        """Wait for the n-th delay after n failures in a row; the last one repeats."""
         return cls(kind=BackoffKind.LADDER, delays_ms=delays_ms)
 
     @classmethod
     def double(cls) -> Self:
-        """Double the schedule's interval with every error, five times at most."""
+        """Double the interval with every failure, at most five times."""
         return cls(kind=BackoffKind.DOUBLE)
 
     @classmethod
     def none(cls) -> Self:
-        """Never rest."""
+        """Keep to the schedule."""
         return cls(kind=BackoffKind.NONE)
 
     def delay_ms(self, errors: int) -> int:
-        """Return the rung for so many errors; 0 for the other kinds."""
+        """Return the delay after this many failures; 0 for the other kinds."""
         return self.delays_ms[min(errors, len(self.delays_ms)) - 1] if errors and self.delays_ms else 0
 
     def factor(self, errors: int) -> int:
@@ -102,7 +105,7 @@ class Backoff(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry(Value):
-    """How often a failed slot is tried again, and how long after the failure."""
+    """How often a failed run is retried, and how long after the failure."""
 
     attempts: int = 0
     delay_ms: int = MINUTE_MS
@@ -114,7 +117,7 @@ class Retry(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Value):
-    """The least and the most time from now to the next run."""
+    """The minimum and maximum time until the next run."""
 
     min_ms: int | None = None
     max_ms: int | None = None
@@ -129,7 +132,7 @@ class Limits(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps(Value):
-    """How often a job may run in a day, and what its runs may cost together; a day ends at local midnight."""
+    """The daily limits of a job: number of runs and total cost; a day ends at local midnight."""
 
     runs_per_day: int | None = None
     cost_per_day: float | None = None
@@ -143,12 +146,12 @@ class Caps(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Value):
-    """How a job is run; a time limit of None lets a run last for ever.
+    """How a job is run; a time limit of None means no limit.
 
-    `reads_lines` tells whether lines like `::cost 0.12` in its output are read; None leaves it to the action:
-    those of a prompt are, others are not. A due job waits until all its `conditions` hold, but not longer than
-    `condition_deadline`; None is for ever. `assistants_may_run` is a person's consent: without it an assistant can
-    neither run nor resume the job, nor move its next run.
+    `reads_lines` enables directives such as `::cost 0.12` in the output; None enables them for prompts only. A due job
+    waits until all its `conditions` are met, at most for `condition_deadline`; None means no deadline.
+    `assistants_may_run` is a person's consent: without it an assistant can neither run nor resume the job, nor move its
+    next run. `output_limit_bytes` is how much of a run's output is kept; None uses the settings.
     """
 
     time_limit: str | None = "2h"
@@ -167,6 +170,7 @@ class Policy(Value):
     in_quiet_time: InQuietTime = InQuietTime.WAIT
     keep_awake: bool = False
     assistants_may_run: bool = True
+    output_limit_bytes: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("time_limit", "catch_up_max_age", "condition_deadline"):
@@ -187,6 +191,8 @@ class Policy(Value):
         put(self, in_quiet_time=require_choice(InQuietTime, self.in_quiet_time, path="in_quiet_time"))
         for name in ("keep_awake", "assistants_may_run"):
             require_kind(name, getattr(self, name), bool, "true or false")
+        if self.output_limit_bytes is not None:
+            require_whole("output_limit_bytes", self.output_limit_bytes, 0, MOST_OUTPUT_BYTES)
 
     @property
     def time_limit_ms(self) -> int | None:
@@ -202,10 +208,10 @@ class Policy(Value):
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read a policy from its JSON form; what is left out has its default."""
+        """Return the policy of a JSON form; missing fields have their defaults."""
         return cast("Self", decode(cls, data))
 
 
 def require_jitter(percent: object) -> None:
-    """Refuse a spread that is not from 0 to 10 percent."""
+    """Refuse a jitter that is not from 0 to 10 percent."""
     require_whole("jitter_percent", percent, 0, 10)

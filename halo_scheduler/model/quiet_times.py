@@ -1,4 +1,4 @@
-"""Quiet times: hours of some weekdays in which nothing starts by itself."""
+"""Quiet hours: times on some weekdays in which no scheduled run starts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Weekday(StrEnum):
 class QuietTime(Value):
     """From one wall time to another on the days on which it begins; an end that is not later is on the next day.
 
-    Without a group it holds for all jobs; without a zone it follows the machine's.
+    Without a group it applies to all jobs; without a zone it uses the computer's.
     """
 
     name: str = ""
@@ -76,13 +76,13 @@ class QuietTime(Value):
         return length_s if length_s > 0 else length_s + _seconds("24:00")
 
     def is_for(self, group: str | None) -> bool:
-        """Tell whether it holds for jobs of a group."""
+        """Return whether it applies to jobs of a group."""
         return self.group is None or self.group == group
 
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """An instant lies in a quiet time: in the one that ends last, and until when nothing starts by itself."""
+    """The quiet hours at an instant: those that end last, and until when no scheduled run starts."""
 
     until: int
     by: QuietTime

@@ -1,4 +1,4 @@
-"""Runs: what became of each attempt to run a job, and what it left for a person to decide."""
+"""Runs and their questions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from halo_scheduler.model.codec import Value
+from halo_scheduler.model.messages import Message, Messages
 from halo_scheduler.model.plans import Proposal
 from halo_scheduler.model.situation import is_late
 from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
@@ -13,9 +14,10 @@ from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Value):
-    """One attempt to run a job; runs by hand, chain, answer and test have no slot.
+    """One attempt to run a job, or the record of one that did not happen. Only scheduled runs have a slot.
 
-    `caused_by` is the run whose end started this one, of another job.
+    `caused_by` is the run whose end started this one, of another job. `message` says why it ended as it did, and
+    `notes` what else was found out about it; `error` and `note` are both in words, as the store reads them.
     """
 
     id: str
@@ -27,6 +29,7 @@ class Run(Value):
     outcome: Outcome = Outcome.RUNNING
     reason: SkipReason | None = None
     error: str = ""
+    message: Message | None = None
     started_at: int | None = None
     finished_at: int | None = None
     late_ms: int = 0
@@ -35,6 +38,7 @@ class Run(Value):
     exit_code: int | None = None
     http_status: int | None = None
     note: str = ""
+    notes: Messages = ()
     progress: float | None = None
     progress_text: str = ""
     cost: float | None = None
@@ -52,12 +56,12 @@ class Run(Value):
 
     @property
     def is_late(self) -> bool:
-        """Whether it started late by its schedule; runs without a slot are never late."""
+        """Whether it started late for its slot; runs without a slot are never late."""
         return self.trigger is Trigger.SCHEDULE and self.started_at is not None and is_late(self.late_ms)
 
 
 class QuestionState(StrEnum):
-    """Whether a question still waits for somebody."""
+    """The state of a question."""
 
     OPEN = "open"
     ANSWERED = "answered"
@@ -66,7 +70,7 @@ class QuestionState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Value):
-    """What a run left for a person to decide; while it is open, its job does not start by itself.
+    """A run's question to a person; while it is open, its job is on hold.
 
     `work_id` is the item the run worked on; `answer_run_id` the run that was given the answer.
     """

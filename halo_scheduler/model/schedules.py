@@ -1,4 +1,4 @@
-"""Schedules: when a job is to run."""
+"""Schedules: when a job is due."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHORTEST_EVERY_MS = 10 * SECOND_MS
 
 @dataclass(frozen=True, slots=True)
 class Every(Value):
-    """The grid of instants an interval apart, counted from the job's anchor."""
+    """Run at a fixed interval, counted from the job's anchor."""
 
     kind: ClassVar = "every"
     every: str
@@ -27,18 +27,18 @@ class Every(Value):
 
     @property
     def every_ms(self) -> int:
-        """The interval in force: never below 10 s."""
+        """The effective interval: never below 10 s."""
         return max(parse_interval(self.every), SHORTEST_EVERY_MS)
 
     @property
     def is_raised(self) -> bool:
-        """Whether a shorter interval was asked for than is in force."""
+        """Whether a shorter interval was given than is in effect."""
         return parse_interval(self.every) < SHORTEST_EVERY_MS
 
 
 @dataclass(frozen=True, slots=True)
 class After(Value):
-    """A pause after the end of the previous run."""
+    """Run this long after the previous run ended."""
 
     kind: ClassVar = "after"
     after: str
@@ -53,7 +53,7 @@ class After(Value):
 
 @dataclass(frozen=True, slots=True)
 class Cron(Value):
-    """A cron expression in a time zone; None is the machine's."""
+    """Run at the times of a cron expression; a time zone of None is the computer's."""
 
     kind: ClassVar = "cron"
     cron: str
@@ -79,7 +79,7 @@ class Cron(Value):
 
 @dataclass(frozen=True, slots=True)
 class Once(Value):
-    """One instant: epoch milliseconds, or ISO 8601 text with an offset."""
+    """Run once, at an instant: epoch milliseconds, or ISO 8601 text with an offset."""
 
     kind: ClassVar = "once"
     at: int | str
@@ -94,7 +94,7 @@ class Once(Value):
 
 @dataclass(frozen=True, slots=True)
 class Manual(Value):
-    """Never due by itself: run by hand or by a chain."""
+    """Run only manually, or after another job."""
 
     kind: ClassVar = "manual"
 
@@ -103,5 +103,5 @@ Schedule = Every | After | Cron | Once | Manual
 
 
 def schedule_from_dict(data: object) -> Schedule:
-    """Read a schedule from its JSON form, or raise ScheduleError with the path of what is wrong."""
+    """Return the schedule of a JSON form; ScheduleError has the path of what is wrong."""
     return cast("Schedule", decode(Schedule, data))

@@ -1,4 +1,4 @@
-"""The settings: what holds for the whole program rather than for one job."""
+"""The settings of the whole program, and the agents that run prompts."""
 
 from __future__ import annotations
 
@@ -14,21 +14,82 @@ from halo_scheduler.grammar.checks import (
     require_choice,
     require_interval,
     require_kind,
+    require_label,
     require_text,
     require_whole,
 )
+from halo_scheduler.grammar.templates import refuse_references
 from halo_scheduler.model import Notify
-from halo_scheduler.model.agents import PRESETS, Agent
+from halo_scheduler.model.codec import Value, put
+from halo_scheduler.model.policies import MOST_OUTPUT_BYTES, Policy
 from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, QuietTime
 
+PROMPT = "{prompt}"
+PROMPT_FILE = "{prompt_file}"
+LONGEST_ARGUMENT_BYTES = 100 << 10
+"""How long a prompt may be that is given as an argument: systems take little more."""
+_HTTP_TIME_LIMIT = "5m"
 _MOST_CONCURRENT = 1_000
 _MOST_RUNS = 10_000_000
 _MOST_DAYS = 36_500
 _MOST_BYTES = 1 << 50
 
 
+class Delivery(StrEnum):
+    """How an agent gets its prompt."""
+
+    STDIN = "stdin"
+    ARGUMENT = "argument"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent(Value):
+    """A program with its arguments; `{prompt}` or `{prompt_file}` in one of them stands for the prompt.
+
+    Without either, the prompt goes to the program's standard input.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        require_label("name", self.name)
+        put(self, argv=frozen_list("argv", self.argv))
+        for index, argument in enumerate(self.argv):
+            path = f"argv[{index}]"
+            refuse_references(path, require_text(path, argument), "put it into the job's environment")
+        if not self.argv or not self.argv[0].strip():
+            raise ScheduleError("the program is empty", path="argv")
+        if any(sign in self.argv[0] for sign in (PROMPT, PROMPT_FILE)):
+            raise ScheduleError("the program cannot be the prompt; put it into an argument", path="argv[0]")
+        rest = " ".join(self.argv[1:])
+        if PROMPT in rest and PROMPT_FILE in rest:
+            raise ScheduleError(f"use either {PROMPT} or {PROMPT_FILE}, not both", path="argv")
+
+    @property
+    def delivery(self) -> Delivery:
+        rest = " ".join(self.argv[1:])
+        if PROMPT in rest:
+            return Delivery.ARGUMENT
+        return Delivery.FILE if PROMPT_FILE in rest else Delivery.STDIN
+
+    def command_line(self, prompt: str, prompt_file: str) -> tuple[str, ...]:
+        """Return the program and its arguments with the prompt, or its file, inserted."""
+        sign, words = (PROMPT, prompt) if self.delivery is Delivery.ARGUMENT else (PROMPT_FILE, prompt_file)
+        return (self.argv[0], *(argument.replace(sign, words) for argument in self.argv[1:]))
+
+
+PRESETS: tuple[Agent, ...] = (
+    Agent(name="claude", argv=("claude", "-p")),
+    Agent(name="codex", argv=("codex", "exec", "-")),
+    Agent(name="gemini", argv=("gemini", "-p", PROMPT)),
+    Agent(name="ollama", argv=("ollama", "run", "llama3.2")),
+)
+
+
 class Theme(StrEnum):
-    """Which colours the windows have."""
+    """The colour scheme of the windows."""
 
     SYSTEM = "system"
     LIGHT = "light"
@@ -50,7 +111,7 @@ class AssistantAccess(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the user chose; a default time limit of None lets the runs of new jobs last for ever."""
+    """The settings; a default time limit of None means that runs of new jobs have none."""
 
     theme: Theme = Theme.SYSTEM
     start_hidden: bool = False
@@ -60,12 +121,18 @@ class Settings:
     runs_kept_per_job: int = 1_000
     runs_kept_days: int = 90
     output_kept_bytes: int = 1 << 30
+    output_limit_bytes: int = 256 << 10
     autostart_asked: bool = False
     closing_explained: bool = False
     agents: tuple[Agent, ...] = PRESETS
     default_agent: str = PRESETS[0].name
     assistants: AssistantAccess = AssistantAccess.RUN
     quiet_times: tuple[QuietTime, ...] = ()
+
+    def policy_of_new(self, *, is_http: bool = False) -> Policy:
+        """Return the policy that a new job starts with, in the window as in the terminal."""
+        limit = _HTTP_TIME_LIMIT if is_http else self.default_time_limit
+        return Policy(time_limit=limit, notify=Notify.SETTINGS)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "theme", require_choice(Theme, self.theme, path="theme"))
@@ -85,10 +152,11 @@ class Settings:
         require_whole("runs_kept_per_job", self.runs_kept_per_job, 1, _MOST_RUNS)
         require_whole("runs_kept_days", self.runs_kept_days, 1, _MOST_DAYS)
         require_whole("output_kept_bytes", self.output_kept_bytes, 0, _MOST_BYTES)
+        require_whole("output_limit_bytes", self.output_limit_bytes, 0, MOST_OUTPUT_BYTES)
         self._check_agents()
         object.__setattr__(self, "quiet_times", frozen_list("quiet_times", self.quiet_times))
         if len(self.quiet_times) > MOST_QUIET_TIMES:
-            raise ScheduleError(f"at most {MOST_QUIET_TIMES} quiet times are kept", path="quiet_times")
+            raise ScheduleError(f"at most {MOST_QUIET_TIMES} quiet hours can be stored", path="quiet_times")
         for index, quiet_time in enumerate(self.quiet_times):
             require_kind(f"quiet_times[{index}]", quiet_time, QuietTime, "a QuietTime")
 
@@ -104,11 +172,11 @@ class Settings:
 
     @property
     def assistants_may_edit(self) -> bool:
-        """Whether assistants may create and change jobs; before there were three levels, a setting of its own."""
+        """Whether assistants may create and change jobs; the former setting, from before there were three levels."""
         return self.assistants is AssistantAccess.EDIT
 
     def with_current_names(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return changes in which `assistants_may_edit`, the former switch, is given as the level it means."""
+        """Return changes in which the former switch `assistants_may_edit` is replaced by its level."""
         named = dict(changes)
         if "assistants_may_edit" in named:
             may_edit = named.pop("assistants_may_edit")

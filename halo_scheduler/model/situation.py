@@ -1,13 +1,14 @@
-"""A job's situation: what it is doing, what it waits for, when it runs next, and what keeps it from that."""
+"""A job's situation: what it is doing, what it waits for, when it runs next, and what blocks it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from halo_scheduler.grammar.interval import MINUTE_MS
 from halo_scheduler.model.codec import Value
+from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.model.words import JobStatus, Outcome, SkipReason, Source, StatusReason, WaitingFor
 
 if TYPE_CHECKING:
@@ -19,30 +20,29 @@ LATE_MS = MINUTE_MS
 
 
 def is_late(late_ms: int) -> bool:
-    """Tell whether a run that starts this long after its planned time is late."""
+    """Return whether a run that starts this long after its planned time is late."""
     return late_ms > LATE_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingDetails(Value):
-    """The parameters of what a due run waits for; the kind says which of them are set."""
+    """The parameters of what a due run waits for; its kind determines which are set."""
 
     conditions: tuple[Condition, ...] = ()
     """The conditions that are not met."""
     is_unobservable: bool = False
     """Whether these conditions cannot be observed at the moment."""
     name: str = ""
-    """The name of the quiet time, or of the job whose output is still being stored."""
+    """The name of the quiet time, of the job whose output is still being stored, or of the `Shortage`."""
     until: int | None = None
-    """When the quiet time ends."""
+    """When the quiet hours end."""
 
 
 NO_DETAILS = WaitingDetails()
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """A concurrency limit that is reached: of a group, or of all jobs, and the jobs whose runs count."""
+class Capacity(NamedTuple):
+    """A concurrency limit that is reached, of a group or of all jobs, and the jobs whose runs count."""
 
     limit: int
     running: int
@@ -50,11 +50,10 @@ class Capacity:
     holders: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """What a due run waits for, since when, and when it is skipped if it still waits then.
+class Waiting(NamedTuple):
+    """What a due run waits for, since when, and when it is skipped if it still waits.
 
-    `cause_name` is the job whose end asked for the run, if one did.
+    `cause_name` is the job whose end started the run, if one did; `is_manual` means that a person or an assistant did.
     """
 
     kind: WaitingFor
@@ -63,6 +62,12 @@ class Waiting:
     deadline: int | None = None
     capacity: Capacity | None = None
     cause_name: str = ""
+    is_manual: bool = False
+
+
+def waited_message(kind: WaitingFor, details: WaitingDetails) -> Message:
+    """Return what a run waited for before it started."""
+    return message(MessageKind.WAITED, waiting_for=kind, details=details.to_dict())
 
 
 class _Waits(Protocol):
@@ -92,16 +97,22 @@ def asked_waiting(
     capacity: Capacity | None,
     cause_name: str,
 ) -> Waiting:
-    """Return what a run waits for that somebody, or another job's end, asked for; the engine may not know it yet."""
+    """Return what a requested manual or chain run waits for; the engine may not have considered it yet."""
     if kind is None:
         kind = WaitingFor.START if capacity is None else WaitingFor.AT_CAPACITY
     return Waiting(
-        kind=kind, details=details, since=since, deadline=deadline, capacity=capacity, cause_name=cause_name
+        kind=kind,
+        details=details,
+        since=since,
+        deadline=deadline,
+        capacity=capacity,
+        cause_name=cause_name,
+        is_manual=not cause_name,
     )
 
 
 class SituationKind(StrEnum):
-    """The one answer to "what is this job doing?", from which every surface makes its words and marks."""
+    """What a job is doing; every surface derives its words and marks from it."""
 
     RUNNING = "running"
     NEEDS_INPUT = "needs_input"
@@ -115,11 +126,29 @@ class SituationKind(StrEnum):
     READY = "ready"
 
 
+@dataclass(frozen=True, slots=True)
+class StartCheck:
+    """Whether a job would start on its schedule now; if not, `skip_reason` says why."""
+
+    would_start: bool
+    skip_reason: SkipReason | None = None
+
+
+_BY_STATUS = {
+    JobStatus.RUNNING: SkipReason.ALREADY_RUNNING,
+    JobStatus.DISABLED: SkipReason.DISABLED,
+    JobStatus.PAUSED: SkipReason.PAUSED,
+}
+_BY_WAITING = {
+    WaitingFor.AT_CAPACITY: SkipReason.AT_CAPACITY,
+    WaitingFor.CONDITION: SkipReason.CONDITION,
+    WaitingFor.QUIET_TIME: SkipReason.QUIET_TIME,
+}
+_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
 _REVIEWED = (StatusReason.IMPORTED, StatusReason.ASSISTANT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Situation(NamedTuple):
     """What a job is doing now, computed from one read of the store."""
 
     job_id: str
@@ -142,18 +171,17 @@ class Situation:
     errors: int = 0
     last_run_at: int | None = None
     last_outcome: Outcome | None = None
-    last_error: str = ""
 
     @property
     def kind(self) -> SituationKind:
-        """What the job is doing; the first that applies."""
+        """What the job is doing; the first kind that applies."""
         if self.status is JobStatus.RUNNING:
-            # A claimed run may still wait until the machine can start it.
+            # A claimed run may still wait until the computer can start it.
             return SituationKind.RUNNING if self.waiting is None else SituationKind.WAITING
         if self.question is not None:
             return SituationKind.NEEDS_INPUT
         if self.waiting is not None:
-            # Also of a paused or disabled job: somebody asked for this run.
+            # Also for a paused or disabled job, because this run was requested.
             return SituationKind.WAITING
         return self._resting if self.status is JobStatus.IDLE else self._stopped
 
@@ -168,9 +196,9 @@ class Situation:
         if self.blocker is SkipReason.CAP:
             return SituationKind.CAPPED
         if self.next_source is Source.RETRY:
-            # The failure is counted when the last attempt has failed.
+            # The failure counts only after the last attempt.
             return SituationKind.RETRYING
-        return SituationKind.FAILING if self.errors else SituationKind.READY
+        return SituationKind.FAILING if self.is_failing else SituationKind.READY
 
     @property
     def is_held(self) -> bool:
@@ -179,15 +207,27 @@ class Situation:
 
     @property
     def needs_review(self) -> bool:
-        """Whether a person has to look at the job before it may run: it was imported, or an assistant wrote it."""
+        """Whether a person has to review the job before it may run: it was imported, or an assistant wrote it."""
         return self.status is not JobStatus.RUNNING and self.reason in _REVIEWED
 
     @property
     def is_failing(self) -> bool:
-        """Whether its last runs failed, or it was disabled because of that."""
-        return self.errors > 0 or self.reason is StatusReason.ERRORS
+        """Whether its last run failed, manual runs included, or it was disabled after failures."""
+        return self.errors > 0 or self.last_outcome in _FAILED or self.reason is StatusReason.ERRORS
 
     def is_late(self, now_ms: int) -> bool:
-        """Tell whether its planned run should have started and nothing says why it has not."""
+        """Return whether its planned run should have started and no known reason delays it."""
         is_waiting = self.waiting is not None or self.next_run_at is None
         return not is_waiting and is_late(now_ms - (self.next_run_at or now_ms))
+
+    def skip_reason(self, now_ms: int) -> SkipReason | None:
+        """Return why the job would not start on its schedule now; None if no known reason does."""
+        if self.status in _BY_STATUS:
+            return _BY_STATUS[self.status]
+        if self.next_run_at is None or self.next_run_at > now_ms:
+            return SkipReason.NOT_DUE
+        if self.blocker is not None:
+            return self.blocker
+        if self.quiet is not None:
+            return SkipReason.QUIET_TIME
+        return None if self.waiting is None else _BY_WAITING.get(self.waiting.kind)

@@ -1,4 +1,4 @@
-"""The words for what jobs and runs are, how they got there, and why."""
+"""The enums of jobs and runs: outcomes, triggers, reasons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How a run ended, or that it has not."""
+    """How a run ended, or that it is running."""
 
     RUNNING = "running"
     SUCCESS = "success"
@@ -19,7 +19,7 @@ class Outcome(StrEnum):
 
 
 class Trigger(StrEnum):
-    """Who started a run."""
+    """What started a run."""
 
     SCHEDULE = "schedule"
     MANUAL = "manual"
@@ -29,7 +29,7 @@ class Trigger(StrEnum):
 
 
 class Source(StrEnum):
-    """Why a run is planned for just this instant."""
+    """Which rule determined the time of a run."""
 
     EVERY = "every"
     AFTER = "after"
@@ -52,6 +52,7 @@ class SkipReason(StrEnum):
     DISABLED = "disabled"
     PAUSED = "paused"
     ALREADY_RUNNING = "already_running"
+    ALREADY_QUEUED = "already_queued"
     AT_CAPACITY = "at_capacity"
     NOT_DUE = "not_due"
     NO_WORK = "no_work"
@@ -65,7 +66,7 @@ class SkipReason(StrEnum):
 
 
 class PassedReason(StrEnum):
-    """Why a time of a schedule got no run of its own; the next run counts it."""
+    """Why a time of a schedule had no run of its own; the next run covers it."""
 
     RUNNING = "running"
     BACKOFF = "backoff"
@@ -88,7 +89,7 @@ class PassedReason(StrEnum):
 
 
 class JobStatus(StrEnum):
-    """What a job is doing; running shows over paused."""
+    """A job's status; running takes precedence over paused."""
 
     IDLE = "idle"
     RUNNING = "running"
@@ -97,13 +98,15 @@ class JobStatus(StrEnum):
 
 
 class StatusReason(StrEnum):
-    """Who or what brought a job into its status."""
+    """Why a job has its status."""
 
     USER = "user"
     ERRORS = "errors"
     DONE = "done"
     IMPORTED = "imported"
     ASSISTANT = "assistant"
+    """An assistant made or changed the job, which a person has yet to review."""
+    PAUSED_BY_ASSISTANT = "paused_by_assistant"
 
 
 class WaitingFor(StrEnum):
@@ -115,13 +118,13 @@ class WaitingFor(StrEnum):
     PREVIOUS_RUN = "previous_run"
     OUTPUT = "output"
     START = "start"
-    # Claimed, but the machine cannot start it at the moment: that is tried again for a while.
+    # Claimed, but the computer cannot start it right now; the start is retried for a while.
     RESOURCES = "resources"
     DISK_SPACE = "disk_space"
 
     @property
     def is_for_start(self) -> bool:
-        """Whether a run is claimed, and the machine cannot start it yet."""
+        """Whether a run is claimed, but the computer cannot start it yet."""
         return self in (WaitingFor.RESOURCES, WaitingFor.DISK_SPACE)
 
 
@@ -135,8 +138,22 @@ class HintSource(StrEnum):
 
 
 class FollowOn(StrEnum):
-    """Which ends of a job's runs start another job."""
+    """After which results the other job runs."""
 
     SUCCESS = "success"
     FAILURE = "failure"
     ALWAYS = "always"
+
+
+class Shortage(StrEnum):
+    """What the computer lacks to start a run."""
+
+    FILES = "files"
+    PROCESSES = "processes"
+    MEMORY = "memory"
+    DISK = "disk"
+
+    @property
+    def waiting_for(self) -> WaitingFor:
+        """What a run waits for until the shortage is over."""
+        return WaitingFor.DISK_SPACE if self is Shortage.DISK else WaitingFor.RESOURCES

@@ -1,4 +1,4 @@
-"""Where a job's work items come from, as the user chose it; `halo_scheduler.work_sources` fetches them."""
+"""Work queues as the user configured them; `halo_scheduler.work_sources` fetches their items."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FolderSource(Value):
     def __post_init__(self) -> None:
         if not require_line("path", self.path, longest=4_096).strip():
             raise ScheduleError("is empty; choose the folder that holds ready/", path="path")
-        # What it would be relative to depends on who asks: the editor, a terminal, the engine.
+        # A relative path would depend on the process: the editor, a terminal or the engine.
         if not (self.path.startswith("~") or _is_absolute(self.path)):
             raise ScheduleError("must be a whole path, like /home/me/tasks or ~/tasks", path="path")
 
@@ -38,7 +38,7 @@ class FolderSource(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GithubSource(Value):
-    """Issues of a repository that carry a label; `token` names a secret, empty for a public one without."""
+    """Issues of a repository with a label; `token` names a secret, empty for a public repository."""
 
     kind: ClassVar = "github"
     repository: str
@@ -47,6 +47,8 @@ class GithubSource(Value):
     in_progress: str = "in_progress"
     base_url: str = "https://api.github.com"
     closes: bool = False
+    comments: bool = False
+    """Whether a success or a failure leaves a comment on the issue."""
 
     def __post_init__(self) -> None:
         if not _REPOSITORY.fullmatch(require_text("repository", self.repository)):
@@ -67,7 +69,8 @@ class GithubSource(Value):
             raise ScheduleError("must be the beginning of addresses, without ? and #", path="base_url")
         if self.token and not _is_private(self.base_url):
             raise ScheduleError("must begin with https://, or others could read the token", path="base_url")
-        require_kind("closes", self.closes, bool, "true or false")
+        for name in ("closes", "comments"):
+            require_kind(name, getattr(self, name), bool, "true or false")
 
     @property
     def secret_names(self) -> frozenset[str]:
@@ -82,7 +85,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def _is_private(url: str) -> bool:
-    """Tell whether nobody can listen to what is sent there: it is encrypted, or stays on this machine."""
+    """Return whether the connection cannot be overheard: it is encrypted, or stays on this computer."""
     from urllib.parse import urlsplit  # noqa: PLC0415 - only for those who have such a source
 
     parts = urlsplit(url)

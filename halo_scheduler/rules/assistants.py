@@ -1,6 +1,6 @@
-"""What an assistant may do with jobs, checked inside the transaction of each edit; people may do everything.
+"""What assistants may do with jobs, checked inside the transaction of each edit; people may do everything.
 
-A person looks at what an assistant made or changed before it can run, and what a person stopped stays stopped.
+A person reviews what an assistant created or changed before it runs, and what a person stopped stays stopped.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ _UNREVIEWED = {
 
 
 def require_access(store: Store, access: AssistantAccess) -> None:
-    """Refuse what the settings do not allow assistants to do."""
+    """Raise unless the settings allow assistants this access."""
     if not store.settings.read().assistants.includes(access):
         raise SchedulerError(_NOT_ALLOWED[access])
 
 
 def refuse_assistants(actor: Actor, what: str) -> None:
-    """Refuse an assistant what only people do."""
+    """Raise if an assistant tries what only people may do."""
     if actor.is_assistant:
         raise SchedulerError(f"assistants cannot {what}; ask a person to do it")
 
 
 def check_new_job(edit: Edit, spec: JobSpec) -> None:
-    """Refuse an assistant a new job with secrets, invisible characters, or a decision that is a person's."""
+    """Refuse an assistant's new job if it has secrets, invisible characters or a setting that only people decide."""
     if not edit.actor.is_assistant:
         return
     require_access(edit.store, AssistantAccess.EDIT)
@@ -69,7 +69,7 @@ def check_new_job(edit: Edit, spec: JobSpec) -> None:
 
 
 def check_change(edit: Edit, record: JobRecord, spec: JobSpec) -> None:
-    """Refuse an assistant a change of what is under way, or one that adds what `check_new_job` refuses."""
+    """Refuse an assistant's change of a job with an active run, or one that adds what `check_new_job` refuses."""
     if not edit.actor.is_assistant:
         return
     require_access(edit.store, AssistantAccess.EDIT)
@@ -82,7 +82,7 @@ def check_change(edit: Edit, record: JobRecord, spec: JobSpec) -> None:
 
 
 def may_pause(edit: Edit, record: JobRecord) -> bool:
-    """Tell whether the actor's pause counts: an assistant cannot replace a person's pause, or a review."""
+    """Return whether the actor may pause the job: an assistant cannot replace a person's pause or a review."""
     if not edit.actor.is_assistant:
         return True
     require_access(edit.store, AssistantAccess.RUN)
@@ -90,7 +90,7 @@ def may_pause(edit: Edit, record: JobRecord) -> bool:
 
 
 def check_start(edit: Edit, record: JobRecord, reason: str = "") -> None:
-    """Refuse an assistant whatever may start a job, unless people let assistants do that with it."""
+    """Refuse an assistant anything that may start a job, unless a person allowed that for this job."""
     if not edit.actor.is_assistant:
         return
     require_access(edit.store, AssistantAccess.RUN)
@@ -103,7 +103,7 @@ def check_start(edit: Edit, record: JobRecord, reason: str = "") -> None:
 
 
 def check_trigger(edit: Edit, record: JobRecord) -> None:
-    """Refuse an assistant a run that it may not start, or that a cap forbids: nobody watches what it spends."""
+    """Refuse an assistant a run that it may not start or that a daily limit forbids."""
     if not edit.actor.is_assistant:
         return
     check_start(edit, record)
@@ -120,25 +120,25 @@ def check_trigger(edit: Edit, record: JobRecord) -> None:
 
 
 def pausing_assistant(store: Store, record: JobRecord) -> str | None:
-    """Return the name of the assistant that paused a job; None if it is not paused, or if a person paused it."""
-    if not record.paused or record.paused_by is not None:
+    """Return the name of the assistant that paused a job; None if a person did or it is not paused."""
+    if not record.paused or record.awaits_review:
         return None
     paused = store.events.last(record.id, EventKind.JOB_PAUSED)
     return None if paused is None else paused.assistant
 
 
 def decides_consent(before: JobSpec, after: JobSpec) -> bool:
-    """Tell whether a change decides what assistants may start, by the job itself or by what runs after it."""
+    """Return whether a change affects what assistants may start: the job's consent or its next jobs."""
     old, new = before.policy.assistants_may_run, after.policy.assistants_may_run
     return (old, before.followers) != (new, after.followers)
 
 
 def drop_refused_advice(edit: Edit) -> None:
-    """Drop what assistants advised on jobs that they may not start, or that start such a job."""
+    """Drop the hints of assistants for jobs that they may not start, or that start such a job."""
     dropped = [
-        edit.without_hints(record)
+        edit.without_hints(record, HintSource.ASSISTANT)
         for record in edit.store.jobs.all()
-        if record.hints.source is HintSource.ASSISTANT
+        if HintSource.ASSISTANT in (record.hints.source, record.hints.next_source)
         and not all(found.spec.policy.assistants_may_run for found in with_followers(edit.store, record))
     ]
     edit.store.jobs.save_states(dropped)
@@ -153,7 +153,7 @@ def _is_stopped_by_person(store: Store, record: JobRecord) -> bool:
 
 
 def _refuse_without_consent(store: Store, record: JobRecord) -> None:
-    """Refuse to start a job if a person has not agreed to that, for it and for all that runs after it."""
+    """Refuse to start a job unless a person allowed it for the job and for every job that runs after it."""
     for found in with_followers(store, record):
         if found.spec.policy.assistants_may_run:
             continue
@@ -173,7 +173,7 @@ def _refuse_unreviewed(record: JobRecord) -> None:
 
 
 def _refuse_under_way(store: Store, record: JobRecord) -> None:
-    """Refuse to change a job that runs or is about to: its run, and what follows, is what a person reviewed."""
+    """Refuse to change a job that is running or about to: a person reviewed the version that runs."""
     is_running = record.run_id is not None
     if is_running or store.requests.has_trigger(record.id):
         state = "is running" if is_running else "is about to run"
@@ -199,7 +199,7 @@ def _refuse_new_secrets(before: Action, after: Action) -> None:
         raise ScheduleError(
             "an assistant cannot add secrets that were not there; a person can", path="action"
         )
-    # Whoever looks at the job may well look at its items first, and that sends the token.
+    # A reviewer may preview the job's work items first, and that sends the token.
     if _goes_elsewhere(_work_source(before), _work_source(after)):
         raise ScheduleError(
             "the token would go to another address; only a person can change that",
@@ -208,7 +208,7 @@ def _refuse_new_secrets(before: Action, after: Action) -> None:
 
 
 def _refuse_hidden(after: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
-    """Refuse new texts with characters that nobody can see: a person decides by what is shown."""
+    """Refuse new texts with invisible characters, because a person reviews what is shown."""
     known = {text for _, text in texts_in(before or {})}
     for path, text in texts_in(after):
         if text not in known and (words := hidden_words(text)):
@@ -216,7 +216,7 @@ def _refuse_hidden(after: Mapping[str, Any], before: Mapping[str, Any] | None = 
 
 
 def _goes_elsewhere(before: WorkSource | None, after: WorkSource | None) -> bool:
-    """Tell whether a token would be sent to where it was not sent so far."""
+    """Return whether a change would send a token to a new host."""
     if not isinstance(after, GithubSource) or not after.token:
         return False
     return not isinstance(before, GithubSource) or before.base_url != after.base_url

@@ -1,31 +1,35 @@
-"""What keeps a job from starting by itself although it is due: a question nobody answered, a cap."""
+"""Holds: an open question or a reached daily limit keeps a due job from starting."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Caps, Once, SkipReason
-from halo_scheduler.schedule.days import local_day
+from halo_scheduler.model.messages import Message, MessageKind, message
+from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.runs import Spent
 from halo_scheduler.store.store import Store
-from halo_scheduler.store.usage import Spent
 
 _LONGEST_QUESTION = 200
-_NEVER_AGAIN = "; as it had one time only, run it by hand or give it a new time"
 
 
 class Hold(NamedTuple):
-    """Why a slot is skipped, and the sentence for it."""
+    """Why a slot is skipped, with the message about it."""
 
     reason: SkipReason
-    sentence: str
+    message: Message
+
+    def for_slot(self, record: JobRecord) -> Hold:
+        """Return the hold for a slot of the job's schedule; a `once` has no next slot."""
+        is_only_time = isinstance(record.spec.schedule, Once)
+        return Hold(self.reason, self.message.adding(is_only_time=True)) if is_only_time else self
 
 
 class Holds:
-    """Knows who is held back during one tick; jobs without questions and caps cost nothing."""
+    """Finds the holds of one tick; jobs without questions and daily limits cost nothing."""
 
     def __init__(self, store: Store, now_ms: int) -> None:
         self._store = store
@@ -34,54 +38,40 @@ class Holds:
         self._day = ""
 
     def find(self, record: JobRecord, *, is_slot: bool = True) -> Hold | None:
-        """Return what holds back a due job, if something does; the user can do more about a question.
+        """Return the hold of a due job, or None; an open question comes before a daily limit.
 
-        A run of a chain is no slot: the one time of its job is still to come, or past.
+        A chain run is not a slot: it does not use up a `once`.
         """
-        end = never_again(record) if is_slot else ""
+        hold = self._find(record)
+        return hold.for_slot(record) if hold is not None and is_slot else hold
+
+    def _find(self, record: JobRecord) -> Hold | None:
         question = self._asked.get(record.id)
         if question is not None:
             words = plain_line(question, _LONGEST_QUESTION)
-            return Hold(SkipReason.NEEDS_INPUT, f"it waits for your answer to: {words}{end}")
+            return Hold(SkipReason.NEEDS_INPUT, message(MessageKind.QUESTION_OPEN, question=words))
         caps = record.spec.policy.caps
         if caps.runs_per_day is None and caps.cost_per_day is None:
             return None
         self._day = self._day or local_day(self._now_ms)
-        sentence = _why_capped(caps, self._store.usage.of(record.id, self._day))
-        end = end or "; it may run again after midnight"
-        return Hold(SkipReason.CAP, f"{sentence}{end}") if sentence else None
+        why = _why_capped(caps, self._store.usage.of(record.id, self._day))
+        return None if why is None else Hold(SkipReason.CAP, why)
 
     def note(self, record: JobRecord, hold: Hold) -> None:
-        """Write into the journal, once a day, that a cap holds back a job."""
+        """Record in the journal, once a day, that a daily limit holds a job back."""
         if hold.reason is not SkipReason.CAP:
             return
         last = self._store.events.last(record.id, EventKind.JOB_CAPPED)
         if last is None or last.detail.get("day") != self._day:
             self._store.events.append(
-                self._now_ms, EventKind.JOB_CAPPED, record.id, day=self._day, sentence=hold.sentence
+                self._now_ms, EventKind.JOB_CAPPED, record.id, day=self._day, message=hold.message.to_dict()
             )
 
 
-def never_again(record: JobRecord) -> str:
-    """Return what is to be added to a sentence on a skipped slot, when it was the job's only one."""
-    return _NEVER_AGAIN if isinstance(record.spec.schedule, Once) else ""
-
-
-def _why_capped(caps: Caps, spent: Spent) -> str:
-    """Return a sentence on the cap that is used up, if one is."""
+def _why_capped(caps: Caps, spent: Spent) -> Message | None:
+    """Return which daily limit is reached; None if none is."""
     if caps.runs_per_day is not None and spent.runs >= caps.runs_per_day:
-        allowed = (
-            "as many as its cap allows"
-            if spent.runs == caps.runs_per_day
-            else f"and its cap allows {caps.runs_per_day}"
-        )
-        return f"{counted(spent.runs, 'run')} today, {allowed}"
+        return message(MessageKind.RUN_LIMIT, runs=spent.runs, limit=caps.runs_per_day)
     if caps.cost_per_day is not None and spent.cost >= caps.cost_per_day:
-        return f"its runs cost {_amount(spent.cost)} today, and its cap allows {_amount(caps.cost_per_day)}"
-    return ""
-
-
-def _amount(cost: float) -> str:
-    """Return an amount with two decimals, or with as many as it has."""
-    exact = f"{cost:.6f}".rstrip("0")
-    return exact if len(exact) > len(f"{cost:.2f}") else f"{cost:.2f}"
+        return message(MessageKind.COST_LIMIT, cost=spent.cost, limit=caps.cost_per_day)
+    return None

@@ -1,4 +1,4 @@
-"""Chains: which jobs run after which, and whether that can go on for ever."""
+"""Chains: which jobs run after which, and whether a chain would never end."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.situation import asked_waiting
 from halo_scheduler.rules.situation import Capacities
-from halo_scheduler.schedule.days import local_day
+from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
-# What never started (skipped, missed) starts nobody.
+# A run that never started (skipped, missed) starts no next job.
 _STARTED_BY = {
     FollowOn.SUCCESS: (Outcome.SUCCESS,),
     FollowOn.FAILURE: _FAILED,
@@ -44,7 +44,7 @@ _LONGEST_CIRCLE = 8
 def ask_for_followers(
     store: Store, record: JobRecord, run: Run, outcome: Outcome, ended_at: int
 ) -> list[Change]:
-    """Ask for one run of each job that follows such an end of a run; the end must not be tried again."""
+    """Request one run of each job that follows such an end; the run must not be retried."""
     if run.trigger is Trigger.TEST:
         return []
     wanted = [item.job_id for item in record.spec.followers if outcome in _STARTED_BY[item.on]]
@@ -60,7 +60,7 @@ def ask_for_followers(
 
 
 def ask_instead_of_retry(store: Store, record: JobRecord) -> list[Change]:
-    """Ask for the followers of a failed attempt whose next one does not come: it was the last after all."""
+    """Request the next jobs of a failed attempt whose retry was dropped: it was the last attempt after all."""
     if record.attempt == 1 or record.slot_at is None or not record.spec.followers:
         return []
     last = store.runs.get_attempt(record.id, record.slot_at, record.attempt - 1)
@@ -70,7 +70,7 @@ def ask_instead_of_retry(store: Store, record: JobRecord) -> list[Change]:
 
 
 def with_followers(store: Store, record: JobRecord) -> Iterator[JobRecord]:
-    """Yield a job, then the jobs that run after it, then those that run after them."""
+    """Yield a job, then the jobs that run after it, level by level."""
     seen, found = {record.id}, [record]
     while found:
         yield from found
@@ -90,7 +90,7 @@ class LinkState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainLink:
-    """Another job of a chain: which ends of the earlier job's runs start the later one, and how the other is."""
+    """Another job of a chain: which outcomes of the earlier job start the later one, and its state."""
 
     job_id: str
     name: str
@@ -100,7 +100,7 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What a job runs after, and what runs after it; jobs in the trash start nothing, so they are not `before`."""
+    """The jobs before and after a job; jobs in the trash start nothing, so they are not in `before`."""
 
     before: tuple[ChainLink, ...] = ()
     after: tuple[ChainLink, ...] = ()
@@ -108,7 +108,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingRun:
-    """A chain run that waits for its turn since `at`; without a kind, the engine has not seen it yet."""
+    """A chain run waiting since `at`; without a kind, the engine has not considered it yet."""
 
     run_id: str
     job_id: str
@@ -137,7 +137,7 @@ class WaitingRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenLink:
-    """A job that should have run after a run and could not even be skipped: it is gone, or a fault kept it back."""
+    """A next job that did not run and has no skipped run either: it is gone, or an error occurred."""
 
     name: str
     is_removed: bool
@@ -145,7 +145,7 @@ class BrokenLink:
 
 
 def chain_of(store: Store, record: JobRecord) -> Chain:
-    """Return what stands beside a job in its chain."""
+    """Return the jobs before and after a job in its chain."""
     followers = record.spec.followers
     found = store.jobs.get_many(follower.job_id for follower in followers) if followers else {}
     after = tuple(_link(follower.job_id, found.get(follower.job_id), follower.on) for follower in followers)
@@ -159,7 +159,7 @@ def chain_of(store: Store, record: JobRecord) -> Chain:
 
 
 def waiting_runs(store: Store) -> list[WaitingRun]:
-    """Return the chain runs that wait for their turn, the one that waits longest first."""
+    """Return the waiting chain runs, longest wait first."""
     requests = store.requests.chain_runs()
     causes = store.history.get_many(request.payload for request in requests) if requests else {}
     wanted = {*(run.job_id for run in causes.values()), *(request.job_id for request in requests)}
@@ -190,9 +190,9 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
 
 
 def alike(runs: Iterable[WaitingRun]) -> list[list[WaitingRun]]:
-    """Return together the runs of a job that wait after the same other one for the same, the longest first.
+    """Group the chain runs of a job that wait after the same job for the same blocker, longest wait first.
 
-    After a job that comes faster than they end there may be hundreds.
+    There may be hundreds if the earlier job runs more often than this one can.
     """
     found: dict[tuple[object, ...], list[WaitingRun]] = {}
     for run in runs:
@@ -202,7 +202,7 @@ def alike(runs: Iterable[WaitingRun]) -> list[list[WaitingRun]]:
 
 
 def broken_links(store: Store, run_id: str) -> list[BrokenLink]:
-    """Return which jobs did not run after a run because they are gone; one that was skipped has a run of its own."""
+    """Return the jobs that did not run after a run because they are gone; skipped jobs have a run of their own."""
     run = store.runs.get(run_id)
     if run is None or run.finished_at is None:
         return []
@@ -211,7 +211,7 @@ def broken_links(store: Store, run_id: str) -> list[BrokenLink]:
     found: list[BrokenLink] = []
     seen: set[tuple[object, str]] = set()
     for event in broken:
-        # Once a day is enough for whoever is told of it.
+        # Listeners are told once a day.
         day = (event.detail.get("follower"), local_day(event.at))
         reason = event.detail.get("reason")
         if event.detail.get("run_id") == run_id and reason in ("removed", "fault"):
@@ -227,14 +227,14 @@ def broken_links(store: Store, run_id: str) -> list[BrokenLink]:
 
 
 def find_cycle(specs: Mapping[str, JobSpec], starts: Iterable[str]) -> list[str] | None:
-    """Return the ids of jobs that would start each other for ever, the first one also last; None if none would.
+    """Return the ids of jobs that would start each other forever, the first one repeated at the end; or None.
 
-    Only what can be reached from the `starts` is looked at.
+    Only jobs reachable from `starts` are searched.
     """
     done: set[str] = set()
     for start in starts:
         path: list[str] = []
-        # A stack of our own: a chain may be longer than Python's.
+        # An explicit stack: a chain may exceed Python's recursion limit.
         stack: list[tuple[str, bool]] = [(start, False)]
         on_path: set[str] = set()
         while stack:
@@ -253,7 +253,7 @@ def find_cycle(specs: Mapping[str, JobSpec], starts: Iterable[str]) -> list[str]
 
 
 def circle_words(names: Sequence[str]) -> str:
-    """Return the names of a circle as a sentence shows them: of a long one both ends."""
+    """Return the names in a cycle for a sentence; of a long cycle only both ends."""
     if len(names) > _LONGEST_CIRCLE:
         names = [*names[: _LONGEST_CIRCLE // 2], "…", *names[-_LONGEST_CIRCLE // 2 + 1 :]]
     return " → ".join(names)

@@ -1,4 +1,4 @@
-"""Editing jobs: add, update, remove to the trash, restore. Each edit is checked and stored in its transaction."""
+"""Editing jobs: add, update, move to the trash, restore. Each edit is checked and stored in one transaction."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 from halo_scheduler.grammar.checks import require_choice, require_label
 from halo_scheduler.model import (
-    Callback,
-    Hints,
     HintSource,
     JobSpec,
     Once,
@@ -21,8 +19,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.changes import Actor, ChangeKind, changes_of
 from halo_scheduler.model.ids import new_job_ids
-from halo_scheduler.model.settings import Settings
-from halo_scheduler.rules.admission import refuse_chains
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.rules.assistants import (
     check_change,
     check_new_job,
@@ -30,7 +27,7 @@ from halo_scheduler.rules.assistants import (
     drop_refused_advice,
     refuse_assistants,
 )
-from halo_scheduler.rules.edit import Edit
+from halo_scheduler.rules.edit import Edit, refuse_chains
 from halo_scheduler.rules.planning import plan, slept_through, without_plan, without_waiting
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -38,18 +35,19 @@ from halo_scheduler.store.jobs import TRASH_MS
 from halo_scheduler.store.store import Store
 
 _SPEC_NAMES = {field.name for field in fields(JobSpec)}
-_PAST = "this time is in the past; give one that lies ahead"
+_PAST = "this time is in the past; enter a future time"
+_OVER = "its one time is past; give the job a new time instead"
 
 # --- Adding --------------------------------------------------------------------------------------------
 
 
 def new_record(given: Mapping[str, Any], actor: Actor, now_ms: int) -> JobRecord:
-    """Return a job that is not stored yet, made from the arguments of `add_job`; an assistant's is paused."""
+    """Return an unstored job from the arguments of `add_job`; an assistant's job starts paused."""
     chosen = {key: value for key, value in given.items() if value is not None}
     job_id = chosen.pop("job_id")
     require_label("job_id", job_id)
     paused_by = _pause_reason(chosen.pop("paused_by", None), actor)
-    spec = JobSpec(**{"action": Callback(), "anchor_at": now_ms, **chosen})
+    spec = JobSpec(**{"anchor_at": now_ms, **chosen})
     if _is_past(spec, now_ms):
         raise ScheduleError(_PAST, path="schedule.at")
     record = JobRecord(
@@ -66,9 +64,9 @@ def new_record(given: Mapping[str, Any], actor: Actor, now_ms: int) -> JobRecord
 
 
 def new_records(jobs: Iterable[Mapping[str, Any]], actor: Actor, now_ms: int) -> list[JobRecord]:
-    """Return several jobs that are not stored yet, each made from the arguments of `add_job`."""
+    """Return several unstored jobs, each from the arguments of `add_job`."""
     given = list(jobs)
-    # Sorted ids: jobs that were added together stand together in the database.
+    # Sorted ids keep jobs that were added together adjacent in the database.
     ids = new_job_ids(len(given))
     return [
         new_record({**job, "job_id": job.get("job_id") or new_id}, actor, now_ms)
@@ -88,7 +86,7 @@ def add(edit: Edit, records: list[JobRecord]) -> None:
 
 
 def insert(edit: Edit, records: list[JobRecord]) -> None:
-    """Store new jobs that were checked, and write into the journal that they were added."""
+    """Store new jobs that were already checked, and record that in the journal."""
     edit.store.jobs.insert(records)
     edit.store.events.append_many(
         edit.now_ms,
@@ -118,9 +116,11 @@ def _name_taken(name: str) -> ScheduleError:
 
 
 def _refuse_unknown_agents(store: Store, specs: Iterable[JobSpec]) -> None:
-    """Refuse prompts for an agent that the settings do not know; one may still be taken out of them later."""
+    """Refuse prompts for an agent that is not in the settings; removing an agent later is allowed."""
     prompts = [spec.action for spec in specs if isinstance(spec.action, Prompt)]
-    settings = store.settings.read() if prompts else Settings()
+    if not prompts:
+        return
+    settings = store.settings.read()
     for prompt in prompts:
         try:
             settings.find_agent(prompt.agent)
@@ -129,7 +129,7 @@ def _refuse_unknown_agents(store: Store, specs: Iterable[JobSpec]) -> None:
 
 
 def _pause_reason(given: StatusReason | None, actor: Actor) -> StatusReason | None:
-    """Return why a job starts paused, or is paused by a change: what an assistant wrote waits for a review."""
+    """Return why a job starts paused or is paused by a change: an assistant's work awaits a review."""
     if actor.is_assistant:
         return StatusReason.ASSISTANT
     return None if given is None else require_choice(StatusReason, given, path="paused_by")
@@ -155,7 +155,7 @@ def update(
     paused_by: StatusReason | None = None,
     seen: JobSpec | None = None,
 ) -> None:
-    """Change what is given of a job's spec; with `seen`, only if that is still the job's spec."""
+    """Change the given fields of a job's spec; with `seen`, only if that is still the job's spec."""
     unknown = set(changes) - _SPEC_NAMES
     if unknown:
         raise ScheduleError("is not a known field of a job", path=min(unknown))
@@ -166,24 +166,36 @@ def update(
     spec = replace(record.spec, **changes)
     check_change(edit, record, spec)
     if "action" in changes:
-        # Only what is new is refused: a job whose agent is gone can still be renamed.
+        # Only a new agent is refused: a job whose agent is gone can still be renamed.
         _refuse_unknown_agents(edit.store, [spec])
     _refuse_change(edit.store, record, spec)
     edited = change_spec(edit, record, spec)
+    if changes.get("enabled") is True and record.disabled_reason is not None:
+        edited = _enabled(edit, edited)
     if paused_by is not None:
         edited = edit.plan(edited.evolve(paused=True, paused_until=None, paused_by=paused_by))
         _note_pause(edit, edited)
     edit.store.jobs.save_states([edited])
     edit.changed(ChangeKind.JOB, job_id)
-    # What a person has yet to review starts nothing: the last failed attempt has the followers from before.
+    # An unreviewed change starts nothing: the last failed attempt starts the next jobs from before the change.
     in_force = spec if paused_by is None else record.spec
     edit.end_lost_retry(record, edited.evolve(spec=in_force))
     if decides_consent(record.spec, spec):
         drop_refused_advice(edit)
 
 
+def _enabled(edit: Edit, record: JobRecord) -> JobRecord:
+    """Return a disabled job that was explicitly enabled: it resumes from now, with its error count at 0."""
+    is_in_slot = edit.is_in_its_slot(record)
+    if _is_past(record.spec, edit.now_ms) and record.next_run_at is None and not is_in_slot:
+        raise ScheduleError(_OVER, path="schedule.at")
+    edit.note(EventKind.JOB_RESUMED, record.id, by="user")
+    enabled = record.evolve(disabled_reason=None, errors=0)
+    return enabled if is_in_slot else edit.plan(enabled, reason=PassedReason.DISABLED)
+
+
 def _refuse_change(store: Store, record: JobRecord, spec: JobSpec) -> None:
-    """Refuse a new name that another job has, and new followers that do not exist or close a circle."""
+    """Refuse a new name that another job has, and new next jobs that do not exist or close a cycle."""
     if spec.name != record.spec.name and store.jobs.id_of_name(spec.name) is not None:
         raise _name_taken(spec.name)
     if spec.followers != record.spec.followers:
@@ -191,22 +203,22 @@ def _refuse_change(store: Store, record: JobRecord, spec: JobSpec) -> None:
 
 
 def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
-    """Store a changed spec, and return the job as the change leaves it; its state is not stored yet."""
+    """Store a changed spec, and return the changed job, whose state is not stored yet."""
     edit.store.jobs.save_spec(record.id, spec, edit.now_ms)
     edit.note(EventKind.JOB_EDITED, record.id, before=record.spec.to_dict(), after=spec.to_dict())
     edited = _with_status(record, spec, edit.now_ms)
     old, new = record.spec.policy, spec.policy
-    if not new.assistants_may_run and edited.hints.source is HintSource.ASSISTANT:
-        edited = edited.evolve(hints=Hints())
+    if not new.assistants_may_run:
+        edited = edited.evolve(hints=edited.hints.without_source(HintSource.ASSISTANT))
     if (old.conditions, old.condition_deadline) != (new.conditions, new.condition_deadline):
-        # Whether it waits, and until when, is found out anew.
+        # The next tick checks again whether it waits, and until when.
         edited = without_waiting(edited)
         _forget_deadlines(edit.store, record.id)
     return _planned_after_edit(edit, record, edited)
 
 
 def _with_status(record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
-    """Return a job with a changed spec: enabled or disabled as it says, and not done if it has a new time."""
+    """Return a job with a changed spec, enabled or disabled accordingly; a `once` with a new time is no longer done."""
     edited = record.evolve(spec=spec)
     if spec.enabled != record.spec.enabled:
         edited = edited.evolve(disabled_reason=None if spec.enabled else StatusReason.USER)
@@ -219,7 +231,7 @@ def _with_status(record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
 
 
 def _planned_after_edit(edit: Edit, before: JobRecord, edited: JobRecord) -> JobRecord:
-    """Plan a job anew if the edit touches when it runs, unless it runs in its slot."""
+    """Replan a job if the edit affects its times, unless its slot is running."""
     old, new = before.spec, edited.spec
     is_replanned = (old.schedule, old.policy, old.anchor_at, old.enabled) != (
         *(new.schedule, new.policy, new.anchor_at, new.enabled),
@@ -227,14 +239,14 @@ def _planned_after_edit(edit: Edit, before: JobRecord, edited: JobRecord) -> Job
     if not is_replanned or edit.is_in_its_slot(before):
         return edited
     if (old.schedule, old.anchor_at) != (new.schedule, new.anchor_at):
-        # A retry that will not come any more leaves its slot failed.
+        # A dropped retry leaves its slot failed.
         errors = edited.errors + int(edited.attempt > 1)
         edited = without_plan(edited.evolve(counted_until=edit.now_ms, errors=errors))
     return edit.plan(edited, reason=PassedReason.EDITED)
 
 
 def _forget_deadlines(store: Store, job_id: str) -> None:
-    """Let runs after other jobs that wait for their conditions begin anew to count how long."""
+    """Restart the condition deadlines of the job's waiting chain runs."""
     waiting = [request for request in store.requests.chain_runs() if request.job_id == job_id]
     store.requests.save_waiting([replace(request, waits_until=None) for request in waiting])
 
@@ -243,7 +255,7 @@ def _forget_deadlines(store: Store, job_id: str) -> None:
 
 
 def remove(edit: Edit, job_id: str) -> None:
-    """Put a job into the trash, and delete what has been there for too long."""
+    """Move a job to the trash, and purge jobs that have been there too long."""
     refuse_assistants(edit.actor, "remove jobs")
     record = edit.store.jobs.require(job_id)
     edit.store.jobs.set_removed(job_id, edit.now_ms)
@@ -252,8 +264,16 @@ def remove(edit: Edit, job_id: str) -> None:
     edit.store.jobs.purge(edit.now_ms - TRASH_MS)
 
 
+def delete_removed(edit: Edit, job_ids: Iterable[str]) -> None:
+    """Delete jobs in the trash for good; other jobs and those that still run stay."""
+    refuse_assistants(edit.actor, "delete jobs")
+    for job_id in job_ids:
+        edit.store.jobs.delete_removed(job_id)
+        edit.changed(ChangeKind.JOB, job_id)
+
+
 def restore(edit: Edit, job_id: str) -> None:
-    """Take a job out of the trash; it goes on from now."""
+    """Restore a job from the trash; missed runs aren't caught up."""
     refuse_assistants(edit.actor, "restore jobs")
     record = edit.store.jobs.get(job_id)
     if record is None or record.removed_at is None:
@@ -274,9 +294,9 @@ def restore(edit: Edit, job_id: str) -> None:
 
 
 def _record_time_in_trash(edit: Edit, record: JobRecord) -> None:
-    """Record the one slot of a `once` whose time came while it lay in the trash."""
-    sentence = "the job was in the trash at that time"
-    skipped = slept_through(record, SkipReason.DISABLED, sentence, edit.now_ms)
+    """Record the one slot of a `once` whose time passed while it was in the trash."""
+    why = message(MessageKind.JOB_IN_TRASH)
+    skipped = slept_through(record, SkipReason.DISABLED, why, edit.now_ms)
     if skipped is None or (skipped.slot_at or 0) > edit.now_ms:
         return
     if not edit.store.runs.has_slot(record.id, skipped.slot_at or 0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 
 from halo_scheduler.grammar.english import clock_time, counted, short_date, shortened
 from halo_scheduler.grammar.interval import DAY_MS, MINUTE_MS
@@ -17,18 +18,20 @@ from halo_scheduler.model import (
     Outcome,
     Question,
     QuestionState,
+    Reminder,
     Run,
     SkipReason,
     Source,
     StatusReason,
     Trigger,
 )
-from halo_scheduler.model.alarms import Alarm, AlarmKind
+from halo_scheduler.model.alarms import Alarm, AlarmKind, StoreTrouble
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.rules.chains import BrokenLink
 from halo_scheduler.rules.statistics import Gap, GapKind
-from halo_scheduler.schedule.days import local_day
-from halo_scheduler.wording.plans import duration_in_words, moment_in_words
+from halo_scheduler.schedule.calendar import local_day
+from halo_scheduler.wording.alarms import trouble_text, trouble_title
+from halo_scheduler.wording.measures import duration_in_words, moment_in_words
 
 _LONGEST_TITLE = 60
 _LONGEST_TEXT = 200
@@ -36,6 +39,8 @@ _LONGEST_ERROR = 140
 _TAIL_BYTES = 4_096
 # A manual run this short is still being watched by the person who started it.
 _WATCHED_MS = MINUTE_MS
+# Halo was off for no longer than this when it was restarted.
+_RESTART_MS = 5 * MINUTE_MS
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
 
 
@@ -52,8 +57,20 @@ class NoticeKind(StrEnum):
     """Its conditions were not met in time."""
     CHAIN_BROKEN = "chain-broken"
     GAP = "gap"
+    STORE = "store"
+    """The store cannot be written."""
     STUCK = "stuck"
     """The engine hangs or starts nothing."""
+    HINT = "hint"
+    """Something to know about the program itself."""
+
+
+class NoticeAction(StrEnum):
+    """The extra button of a notice, beside opening its subject."""
+
+    SHOW_OUTPUT = "show-output"
+    RUN_AGAIN = "run-again"
+    PAUSE = "pause"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,16 +81,89 @@ class Notice:
     title: str
     text: str
     job_id: str | None = None
+    job_name: str = ""
     run_ids: tuple[str, ...] = ()
+
+    @property
+    def actions(self) -> tuple[NoticeAction, ...]:
+        """The actions offered; none if it covers several jobs."""
+        return () if self.job_id is None else _ACTIONS.get(self.kind, ())
+
+
+_ACTIONS = {
+    NoticeKind.FAILED: (NoticeAction.SHOW_OUTPUT, NoticeAction.RUN_AGAIN, NoticeAction.PAUSE),
+    NoticeKind.DISABLED: (NoticeAction.SHOW_OUTPUT, NoticeAction.RUN_AGAIN),
+    NoticeKind.SUCCEEDED: (NoticeAction.SHOW_OUTPUT,),
+}
+_OF_MANY = {
+    NoticeKind.FAILED: "failed",
+    NoticeKind.RECOVERED: "work again",
+    NoticeKind.DISABLED: "were disabled",
+    NoticeKind.SUCCEEDED: "succeeded",
+    NoticeKind.NEEDS_INPUT: "need you",
+    NoticeKind.CAPPED: "reached their daily limit",
+    NoticeKind.NOT_RUN: "did not run",
+}
+_FEWEST_OF_MANY = 3
+SAYS_LAST_LINE = frozenset({NoticeKind.SUCCEEDED, NoticeKind.FAILED, NoticeKind.DISABLED})
+_MOST_NAMED = 3
+
+
+class NoticeGroups:
+    """Merges notices of one kind if several jobs cause them within a minute.
+
+    Every channel that notifies about runs uses this rule. A merged notice covers everything of its minute, so it
+    replaces the notices shown before.
+    """
+
+    def __init__(self) -> None:
+        self._recent: dict[NoticeKind, list[tuple[int, Notice]]] = {}
+
+    def fold(self, notices: Sequence[Notice], now_ms: int) -> list[Notice]:
+        """Return what to show for notices that came together."""
+        folded: dict[NoticeKind, Notice] = {}
+        single: list[Notice] = []
+        for notice in notices:
+            if notice.kind not in _OF_MANY:
+                single.append(notice)
+                continue
+            recent = [one for one in self._recent.get(notice.kind, []) if now_ms - one[0] < MINUTE_MS]
+            self._recent[notice.kind] = [*recent, (now_ms, notice)]
+        for kind in dict.fromkeys(notice.kind for notice in notices if notice.kind in _OF_MANY):
+            told = [notice for _at, notice in self._recent[kind]]
+            if len({notice.job_id for notice in told}) >= _FEWEST_OF_MANY:
+                folded[kind] = _folded(kind, told)
+        single += [notice for notice in notices if notice.kind in _OF_MANY and notice.kind not in folded]
+        return [*single, *folded.values()]
+
+
+def _folded(kind: NoticeKind, notices: Sequence[Notice]) -> Notice:
+    names = list(dict.fromkeys(shortened(notice.job_name) for notice in notices))
+    others = len(names) - _MOST_NAMED
+    listed = ", ".join(names[:_MOST_NAMED]) + (f" and {others} more" if others > 0 else "")
+    count = len({notice.job_id for notice in notices})
+    return Notice(
+        kind=kind,
+        title=f"{count} jobs {_OF_MANY[kind]}",
+        text=plain_line(listed, _LONGEST_TEXT),
+        run_ids=tuple(run_id for notice in notices for run_id in notice.run_ids),
+    )
 
 
 def notice_of(
-    run: Run, job: Job, previous: Sequence[Run], settings: Settings, question: Question | None = None
+    run: Run,
+    job: Job,
+    previous: Sequence[Run],
+    settings: Settings,
+    question: Question | None = None,
+    *,
+    is_watched: bool = True,
 ) -> Notice | None:
     """Return the notification for a finished run; `previous` are the job's earlier ended runs, newest first.
 
     A streak of failures is one incident: its first failure is notified, and the recovery. An open `question`
-    takes precedence over the outcome.
+    takes precedence over the outcome. `is_watched` returns whether the job is on screen: then a short manual
+    run needs no notification.
     """
     if run.trigger is Trigger.TEST or run.finished_at is None:
         return None
@@ -83,7 +173,7 @@ def notice_of(
         return _notice(NoticeKind.NEEDS_INPUT, run, job, "needs you", f"{also}{question.text}")
     if _disabled_by(run, job):
         return _notice(NoticeKind.DISABLED, run, job, "was disabled", _why_disabled(run, job))
-    if level is Notify.NONE or _was_watched(run):
+    if level is Notify.NONE or (is_watched and _is_short_manual(run)):
         return None
     return _how_it_ended(run, job, previous, level)
 
@@ -108,8 +198,10 @@ def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Se
     ]
 
 
-def gap_notice(gap: Gap) -> Notice:
-    """Return the notification for a time in which Halo was off or the computer slept."""
+def gap_notice(gap: Gap) -> Notice | None:
+    """Return the notification for downtime or sleep; None after a short restart."""
+    if gap.ended_at - gap.began_at < _RESTART_MS and not gap.missed:
+        return None
     began, ended = local_time(gap.began_at), local_time(gap.ended_at)
     # Only a downtime of a day or more needs dates.
     has_dates = gap.ended_at - gap.began_at >= DAY_MS
@@ -136,10 +228,16 @@ def _gap_text(gap: Gap) -> str:
 
 
 def with_last_line(notice: Notice, output: bytes) -> Notice:
-    """Return a success notification with the last line its run printed; unchanged if it printed none."""
+    """Return a notification with the last line of its run's output; unchanged without output.
+
+    For a success the line replaces the text; for a failure it follows the exit code.
+    """
     lines = shown_text(output[-_TAIL_BYTES:]).splitlines()
     last = next((line for line in reversed(lines) if line.strip() and not line.startswith("::")), "")
-    return replace(notice, text=plain_line(last, _LONGEST_TEXT)) if last else notice
+    if not last or notice.kind not in SAYS_LAST_LINE:
+        return notice
+    line = plain_line(last, _LONGEST_TEXT)
+    return replace(notice, text=line if notice.kind is NoticeKind.SUCCEEDED else f"{notice.text}\n{line}")
 
 
 def alarm_notice(alarm: Alarm) -> Notice:
@@ -152,6 +250,15 @@ def alarm_notice(alarm: Alarm) -> Notice:
         kind=NoticeKind.STUCK,
         title=what,
         text=f"{why} Halo is trying to recover. If jobs stay late, restart it.",
+    )
+
+
+def trouble_notice(trouble: StoreTrouble, path: Path, now_ms: int) -> Notice:
+    """Return the notification for a store that cannot be written."""
+    return Notice(
+        kind=NoticeKind.STORE,
+        title=trouble_title(trouble),
+        text=plain_line(trouble_text(trouble, path, now_ms), _LONGEST_TEXT),
     )
 
 
@@ -179,7 +286,7 @@ def _skipped(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
 
 
 def _is_such_a_skip(past: Run, run: Run) -> bool:
-    """Whether an earlier run was skipped on the same day for the same reason."""
+    """Return whether an earlier run was skipped on the same day for the same reason."""
     is_same_day = local_day(past.finished_at or 0) == local_day(run.finished_at or 0)
     return past.reason is run.reason and past.outcome is Outcome.SKIPPED and is_same_day
 
@@ -198,6 +305,8 @@ def _success(run: Run, job: Job, previous: Sequence[Run], level: Notify) -> Noti
     if any(_was_told(failure, (run, *previous)) for failure in streak):
         failures = f"After {counted(len(streak), 'failure')}."
         return _notice(NoticeKind.RECOVERED, run, job, "works again", failures)
+    if isinstance(job.action, Reminder):
+        return None  # It is a notification itself.
     took = f"Took {duration_in_words(run.duration_ms or 0)}."
     return _notice(NoticeKind.SUCCEEDED, run, job, "succeeded", took) if level is Notify.ALL else None
 
@@ -214,19 +323,19 @@ def _streak(run: Run, previous: Sequence[Run]) -> list[Run]:
 
 
 def _was_told(failure: Run, runs: Sequence[Run]) -> bool:
-    """Whether a failure was notified: not if it was watched, or if its slot was retried."""
+    """Return whether a failure was notified: not if it was watched, or if its slot was retried."""
     was_retried = failure.slot_at is not None and any(
         run.slot_at == failure.slot_at and run.attempt > failure.attempt for run in runs
     )
-    return not was_retried and not _was_watched(failure)
+    return not was_retried and not _is_short_manual(failure)
 
 
-def _was_watched(run: Run) -> bool:
+def _is_short_manual(run: Run) -> bool:
     return run.trigger is Trigger.MANUAL and (run.duration_ms or 0) <= _WATCHED_MS
 
 
 def _disabled_by(run: Run, job: Job) -> bool:
-    """Whether this run disabled the job; a later manual run does not repeat the notification."""
+    """Return whether this run disabled the job; a later manual run does not repeat the notification."""
     is_disabled = job.status is JobStatus.DISABLED and job.status_reason is StatusReason.ERRORS
     is_newest = job.last_run_at is None or run.started_at is None or run.started_at >= job.last_run_at
     return is_disabled and is_newest and run.trigger is Trigger.SCHEDULE
@@ -254,6 +363,7 @@ def _next(run: Run, job: Job) -> str:
 def _notice(kind: NoticeKind, run: Run, job: Job, words: str, text: str) -> Notice:
     name = plain_line(job.name, _LONGEST_TITLE - len(words) - 1)
     return Notice(
+        job_name=job.name,
         kind=kind,
         title=f"{name} {words}",
         text=plain_line(text, _LONGEST_TEXT),

@@ -1,8 +1,8 @@
-"""Steering jobs beside their schedules: pause, resume, and advice on when they run next."""
+"""Pause, resume and hints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from halo_scheduler.errors import ScheduleError
@@ -13,13 +13,21 @@ from halo_scheduler.grammar.checks import (
     require_line,
 )
 from halo_scheduler.grammar.text import printed_line
-from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, Once, PassedReason, Source
-from halo_scheduler.model.changes import ChangeKind
+from halo_scheduler.model import (
+    SHORTEST_EVERY_MS,
+    Hints,
+    HintSource,
+    JobSpec,
+    Once,
+    PassedReason,
+    Source,
+    StatusReason,
+)
+from halo_scheduler.model.changes import ChangeKind, changes_of
 from halo_scheduler.model.plans import LONGEST_REASON, require_ttl
 from halo_scheduler.rules.assistants import check_start, may_pause, pausing_assistant, refuse_assistants
 from halo_scheduler.rules.edit import Edit
-from halo_scheduler.rules.hints import still_counting, takes_hints, with_advice
-from halo_scheduler.rules.planning import plan_sooner
+from halo_scheduler.rules.planning import plan_sooner, still_counting, takes_hints
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 
@@ -28,39 +36,47 @@ _BY_HINT = (Source.HINT_INTERVAL, Source.HINT_ONCE)
 
 
 def pause(edit: Edit, job_ids: Iterable[str], until: int | None) -> bool:
-    """Pause jobs, for good or until an instant; tell whether all are paused by the actor's own wish.
+    """Pause jobs, indefinitely or until an instant; return whether all are now paused by this actor.
 
-    A job that waits for a review goes on waiting for it, whatever the instant.
+    A job that awaits a review keeps waiting for it, whatever the instant.
     """
+    return _pause(edit, [edit.store.jobs.require(job_id) for job_id in job_ids], until)
+
+
+def _pause(edit: Edit, records: Sequence[JobRecord], until: int | None) -> bool:
     if until is not None and require_instant("until", until) <= edit.now_ms:
-        raise ScheduleError("the pause would already be over; give a time that lies ahead", path="until")
-    records = [edit.store.jobs.require(job_id) for job_id in job_ids]
+        raise ScheduleError("the pause would already be over; enter a future time", path="until")
     allowed = [record for record in records if may_pause(edit, record)]
-    for record in allowed:
-        if record.paused_by is None:
-            edit.save(record, edit.plan(record.evolve(paused=True, paused_until=until)))
-            edit.note(EventKind.JOB_PAUSED, record.id, until=until)
-        else:
-            edit.changed(ChangeKind.JOB, record.id)
+    by = StatusReason.PAUSED_BY_ASSISTANT if edit.actor.is_assistant else None
+    running_on = [record for record in allowed if not record.awaits_review]
+    edit.save_each(
+        [
+            (record, edit.plan(record.evolve(paused=True, paused_until=until, paused_by=by)))
+            for record in running_on
+        ]
+    )
+    edit.note_each(EventKind.JOB_PAUSED, [record.id for record in running_on], until=until)
+    edit.changes += changes_of([record.id for record in allowed if record.awaits_review])
     return len(allowed) == len(records)
 
 
 def pause_all(edit: Edit, until: int | None) -> None:
-    """Pause every job that is neither disabled nor already paused for longer.
+    """Pause all jobs that are neither disabled nor already paused for longer.
 
-    A pause that an assistant began is this person's from then on: the assistant can no longer end it.
+    A person takes over the pauses of assistants, who can then no longer end them.
     """
     refuse_assistants(edit.actor, "pause all jobs")
     records = edit.store.jobs.all()
-    longer = [record for record in records if _is_paused_longer_by(record, until)]
-    pause(edit, [record.id for record in longer], until)
+    _pause(edit, [record for record in records if _is_paused_longer_by(record, until)], until)
     for record in records:
         if pausing_assistant(edit.store, record) is not None:
             edit.note(EventKind.JOB_PAUSED, record.id, until=record.paused_until)
+            current = edit.store.jobs.require(record.id)
+            edit.save(current, current.evolve(paused_by=None))
 
 
 def resume(edit: Edit, job_ids: Iterable[str], seen: JobSpec | None = None) -> None:
-    """Let paused or disabled jobs go on from now, their error counts at 0; nothing is caught up."""
+    """Resume paused or disabled jobs from now, with their error counts at 0; missed runs aren't caught up."""
     by = "assistant" if edit.actor.is_assistant else "user"
     for job_id in job_ids:
         record = edit.store.jobs.require(job_id)
@@ -71,9 +87,9 @@ def resume(edit: Edit, job_ids: Iterable[str], seen: JobSpec | None = None) -> N
 
 
 def resume_all(edit: Edit) -> None:
-    """Resume every paused job, but neither what waits for a review nor a `once` whose time is past."""
+    """Resume every paused job, except those awaiting a review and a `once` whose time has passed."""
     refuse_assistants(edit.actor, "resume all jobs")
-    paused = [record for record in edit.store.jobs.all() if record.paused and record.paused_by is None]
+    paused = [record for record in edit.store.jobs.all() if record.paused and not record.awaits_review]
     resume(edit, [record.id for record in paused if not _is_over(edit, record)])
 
 
@@ -96,7 +112,7 @@ def _resumed(edit: Edit, record: JobRecord) -> JobRecord:
 
 
 def _is_over(edit: Edit, record: JobRecord) -> bool:
-    """Whether the job is a `once` that has no run left: neither under way nor waiting for its place."""
+    """Return whether the job is a `once` without a run left: neither active nor waiting."""
     schedule = record.spec.schedule
     is_past = isinstance(schedule, Once) and schedule.due_at <= edit.now_ms
     return is_past and record.next_run_at is None and not edit.is_in_its_slot(record)
@@ -111,29 +127,29 @@ def _is_paused_longer_by(record: JobRecord, until: int | None) -> bool:
 
 
 def _refuse_changed_since(record: JobRecord, seen: JobSpec | None) -> None:
-    if seen is not None and record.paused_by is not None and record.spec != seen:
+    if seen is not None and record.awaits_review and record.spec != seen:
         raise ScheduleError(f"an assistant has changed {record.spec.name} since you looked; look at it again")
 
 
-# --- Advice --------------------------------------------------------------------------------------------
+# --- Hints ---------------------------------------------------------------------------------------------
 
 
 def propose_interval(
     edit: Edit, job_id: str, interval: str, *, ttl: str, reason: str, source: HintSource
 ) -> None:
-    """Advise a pace for a while: a faster one counts at once, a slower one after the next run."""
+    """Propose a pace for a while: a faster one applies at once, a slower one after the next run."""
     interval_ms = max(require_interval("interval", interval), SHORTEST_EVERY_MS)
-    _propose(edit, job_id, {"interval_ms": interval_ms}, ttl=ttl, reason=reason, source=source)
+    _propose(edit, job_id, Hints(interval_ms=interval_ms), ttl=ttl, reason=reason, source=source)
 
 
 def propose_next_run(edit: Edit, job_id: str, at: int, *, ttl: str, reason: str, source: HintSource) -> None:
-    """Advise one run at an instant; it counts if it is earlier than what is planned."""
-    advice = {"next_at": require_instant("at", at)}
+    """Propose one run at an instant; it applies if it is earlier than the planned run."""
+    advice = Hints(next_at=require_instant("at", at))
     _propose(edit, job_id, advice, ttl=ttl, reason=reason, source=source)
 
 
 def clear_hints(edit: Edit, job_id: str, source: HintSource) -> None:
-    """Forget all advice, and plan as the schedule says; the job may then be due sooner."""
+    """Remove all hints and plan by the schedule; the job may then be due sooner."""
     source = _source(edit, require_choice(HintSource, source, path="source"))
     record = edit.store.jobs.require(job_id)
     check_start(edit, record)
@@ -144,11 +160,9 @@ def clear_hints(edit: Edit, job_id: str, source: HintSource) -> None:
     edit.changed(ChangeKind.JOB, job_id)
 
 
-def _propose(
-    edit: Edit, job_id: str, advice: dict[str, int], *, ttl: str, reason: str, source: HintSource
-) -> None:
-    given = Hints(
-        **advice,
+def _propose(edit: Edit, job_id: str, advice: Hints, *, ttl: str, reason: str, source: HintSource) -> None:
+    given = replace(
+        advice,
         expires_at=edit.now_ms + require_ttl(require_interval("ttl", ttl)),
         reason=printed_line(require_line("reason", reason, longest=LONGEST_REASON), LONGEST_REASON),
         source=_source(edit, source),
@@ -157,11 +171,14 @@ def _propose(
     check_start(edit, record, reason)
     if not takes_hints(record.spec, edit.now_ms):
         raise ScheduleError("a job that is never due by itself takes no hints", path="hints")
-    hinted = record.evolve(hints=with_advice(still_counting(record.hints, edit.now_ms), given))
+    hinted = record.evolve(hints=still_counting(record.hints, edit.now_ms).with_advice(given))
     if not edit.is_in_its_slot(record):
         hinted = plan_sooner(hinted, edit.now_ms, edit.store.runs.has_slot)
     edit.store.jobs.save_states([hinted])
-    detail = {name: value for name, value in given.to_dict().items() if value is not None}
+    of_run = ("next_expires_at", "next_reason", "next_source")
+    detail = {
+        name: value for name, value in given.to_dict().items() if value is not None and name not in of_run
+    }
     edit.note(EventKind.JOB_HINTED, job_id, **detail)
     edit.changed(ChangeKind.JOB, job_id)
 

@@ -1,4 +1,4 @@
-"""How a stored job goes on: after a run, a pause, an edit, or a time when nobody was awake."""
+"""Planning: a job's next slot after a run, a pause, an edit, a hint or downtime."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS, format_interval
 from halo_scheduler.model import (
     NO_DETAILS,
+    SHORTEST_EVERY_MS,
+    After,
     CatchUp,
     Every,
     Hints,
+    HintSource,
+    JobSpec,
+    Manual,
     Once,
     Outcome,
     PassedReason,
@@ -25,15 +31,22 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.ids import new_run_id
-from halo_scheduler.rules.hints import hints_after, still_counting, takes_hints
+from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.schedule.governor import plan_next_run
-from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
-from halo_scheduler.schedule.passed_over import count_reasons, cut_spans, with_span
+from halo_scheduler.schedule.next_run import (
+    count_due,
+    count_reasons,
+    cut_spans,
+    next_run,
+    previous_run,
+    with_span,
+)
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 
-UNPLANNABLE = "its next run could not be planned"
-# A run that passed over more says so many: counting a cron's past must not hold up a start.
+_NO_HINTS = Hints()
+UNPLANNABLE = message(MessageKind.UNPLANNABLE)
+# More passed points than this are not counted, so that counting a cron's past does not delay a start.
 MOST_COUNTED = 2_000
 IsTaken = Callable[[str, int], bool]
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
@@ -57,12 +70,53 @@ _REASONS = {
 _ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE)
 
 
+def takes_hints(spec: JobSpec, now_ms: int) -> bool:
+    """Return whether hints can move a job: not a manual job, nor a `once` whose time has passed."""
+    schedule = spec.schedule
+    if isinstance(schedule, Manual):
+        return False
+    return not (isinstance(schedule, Once) and schedule.due_at <= now_ms)
+
+
+def usual_ttl(ahead_ms: int) -> str:
+    """Return the default lifetime of a hint: an hour, or until the instant it proposes, if that is later."""
+    ahead_s = -(-ahead_ms // SECOND_MS)
+    return format_interval(max(HOUR_MS, ahead_s * SECOND_MS))
+
+
+def usual_ttl_of_pace(every_ms: int) -> str:
+    """Return the default lifetime of a pace hint: long enough for two runs."""
+    return usual_ttl(2 * every_ms)
+
+
+def still_counting(hints: Hints, now_ms: int) -> Hints:
+    """Return the unexpired hints; expired ones must not become active again when a hint is added."""
+    if hints == _NO_HINTS:
+        return hints
+    left = hints.counting(now_ms)
+    is_over = left.next_at is not None and left.next_at <= now_ms
+    return left.parts(pace=True, run=False) if is_over else left
+
+
+def hints_after(hints: Hints, proposal: Proposal, ended_at: int) -> Hints:
+    """Return a job's hints after a run that proposed something."""
+    every_ms, next_ms = proposal.every_ms, proposal.next_ms
+    given = Hints(
+        interval_ms=None if every_ms is None else max(every_ms, SHORTEST_EVERY_MS),
+        next_at=None if next_ms is None else ended_at + max(next_ms, SHORTEST_EVERY_MS),
+        expires_at=ended_at + proposal.ttl_ms,
+        reason=proposal.reason,
+        source=HintSource.JOB,
+    )
+    return still_counting(hints, ended_at).with_advice(given)
+
+
 def plan(
     record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: PassedReason | None = None
 ) -> JobRecord:
     """Return the job with its next slot; `reason` is why the grid points up to now had no run.
 
-    A slot that has come and waits for its place is kept: only a run, a pause or a new schedule ends it.
+    A due slot is kept: only a run, a pause or a new schedule ends it.
     """
     if not record.is_active:
         return without_plan(record)
@@ -70,13 +124,13 @@ def plan(
         return record
     planned = _planned(record, now_ms, is_taken, reason=reason)
     if planned.next_run_at is None and isinstance(planned.spec.schedule, Once):
-        # Its one time is past.
+        # Its one time has passed.
         return planned.evolve(disabled_reason=StatusReason.DONE)
     return planned
 
 
 def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
-    """Return the job as the end of a run leaves it; after a test run, as if it had not been tried."""
+    """Return the job after the end of a run; a test run leaves it unchanged."""
     ended = _without_run(record, run, end)
     if run.trigger is Trigger.TEST:
         return ended
@@ -84,22 +138,19 @@ def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) 
 
 
 def _without_run(record: JobRecord, run: Run, end: RunEnd) -> JobRecord:
-    """Return the job without its run, and with the reason for the grid points that came while it was claimed."""
+    """Return the job without its run, with the reason for the grid points that passed since the claim."""
     passed = record.passed_reason
     is_due = record.next_run_at is not None and record.next_run_at <= end.finished_at
     if run.started_at is not None and (run.trigger is Trigger.SCHEDULE or is_due):
-        if record.waiting_for is not None and not is_starting(record):
-            # Its slot waited already when somebody started this run.
-            passed = with_span(passed, WAITED[record.waiting_for], run.started_at)
         passed = with_span(passed, end.held_up_by, end.began_at or end.finished_at)
         passed = with_span(passed, PassedReason.RUNNING, end.finished_at)
     ended = record._replace(run_id=None, passed_reason=passed)
-    # Until when its next slot may wait for conditions is kept.
+    # The condition deadline of its next slot is kept.
     return ended.evolve(waiting_for=None, waiting_details=NO_DETAILS) if is_starting(record) else ended
 
 
 def is_starting(record: JobRecord) -> bool:
-    """Tell whether the job's run is claimed, but the machine cannot start it yet."""
+    """Return whether the job's run is claimed, but the computer cannot start it yet."""
     return record.waiting_for is not None and record.waiting_for.is_for_start
 
 
@@ -109,13 +160,15 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
     after = record._replace(
         hints=_hints_after_run(record, end.proposal, now_ms),
         last_outcome=end.outcome,
-        last_error=end.error,
+        last_message=end.message,
         last_completed_at=now_ms if is_scheduled else record.last_completed_at,
+        last_ended_at=now_ms,
     )
     if not is_scheduled:
-        # A run by hand touches neither plan, error count, last completion nor a `once`; what it advises may.
+        # A manual run changes neither plan, error count, last completion nor a `once`; only its hints may.
+        after = _counted_anew(after, now_ms, is_taken)
         return after if end.proposal is None else plan_sooner(after, now_ms, is_taken)
-    # What a source does not give now it gives at the next slot: trying again at once would only press it.
+    # An unavailable work queue is tried again at the next slot; an immediate retry would only add load.
     is_tried_again = end.outcome in _FAILED and end.reason is not SkipReason.SOURCE_UNAVAILABLE
     if is_tried_again and after.is_active:
         again = _planned(after, now_ms, is_taken, failed_run=run)
@@ -132,15 +185,31 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
     return _planned(after, now_ms, is_taken)
 
 
+def _counted_anew(record: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
+    """Return an `after` job whose interval restarts at the end of this run, even if its slot was already due.
+
+    The retry of a failed slot keeps its time.
+    """
+    is_counted = isinstance(record.spec.schedule, After) and record.next_run_at is not None
+    if not is_counted or record.attempt > 1 or not record.is_active:
+        return record
+    return _planned(record, now_ms, is_taken)
+
+
+def _last_end(record: JobRecord) -> int | None:
+    """Return the end that a schedule counts from: for `after`, that of any run, manual ones included."""
+    return record.last_ended_at if isinstance(record.spec.schedule, After) else record.last_completed_at
+
+
 def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
-    """Return the job as new advice leaves it: its next run moves only if that makes it earlier."""
+    """Return the job with a new hint applied: its next run only moves to an earlier time."""
     if not advised.is_active:
         return advised
     sooner = plan(advised, now_ms, is_taken)
     planned_at = advised.next_run_at
     is_sooner = sooner.next_run_at is not None and (planned_at is None or sooner.next_run_at < planned_at)
     if is_sooner and advised.attempt > 1:
-        # The slot that failed still has its retry, only earlier.
+        # The failed slot keeps its retry, only earlier.
         return advised.evolve(
             next_run_at=sooner.next_run_at, next_source=sooner.next_source, trail=sooner.trail
         )
@@ -148,15 +217,15 @@ def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord
 
 
 def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: IsTaken) -> JobRecord | None:
-    """Return the job with its newest missed grid point due, or None if it is not to be caught up."""
+    """Return the job with its newest missed grid point due; None if it is not caught up."""
     policy, schedule = record.spec.policy, record.spec.schedule
     if record.next_run_at is None or policy.catch_up is CatchUp.SKIP:
         return None
     newest = previous_run(
-        schedule, now_ms, anchor_at=record.spec.anchor_at, last_completed_at=record.last_completed_at
+        schedule, now_ms, anchor_at=record.spec.anchor_at, last_completed_at=_last_end(record)
     )
-    # What was planned by a hint, a backoff or a retry is no grid point, and may be the newest; and a newer point
-    # may have had its run already, before the clock went back.
+    # A run planned by a hint, a back-off or a retry is not a grid point, and may be the newest; and a newer point
+    # may already have had its run before the clock went back.
     due_at = record.next_run_at
     if newest is not None and newest > due_at and not is_taken(record.id, newest):
         due_at = newest
@@ -175,8 +244,8 @@ def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: 
     )
 
 
-def slept_through(record: JobRecord, reason: SkipReason, error: str, now_ms: int) -> Run | None:
-    """Return the record of a `once` whose time came while the job could not run: no later run will count it."""
+def slept_through(record: JobRecord, reason: SkipReason, why: Message, now_ms: int) -> Run | None:
+    """Return the record of a `once` whose time passed while the job could not run; no later run will count it."""
     schedule = record.spec.schedule
     if not isinstance(schedule, Once) or record.disabled_reason is not None:
         return None
@@ -188,13 +257,13 @@ def slept_through(record: JobRecord, reason: SkipReason, error: str, now_ms: int
         slot_at=schedule.due_at,
         outcome=Outcome.SKIPPED,
         reason=reason,
-        error=error,
+        message=why,
         finished_at=now_ms,
     )
 
 
 def passed_over(record: JobRecord) -> int:
-    """Return how many grid points lie between the last one accounted for and the planned slot."""
+    """Return how many grid points lie between the last accounted one and the planned slot."""
     slot_at = record.slot_at
     if slot_at is None or slot_at <= record.counted_until:
         return 0
@@ -202,7 +271,7 @@ def passed_over(record: JobRecord) -> int:
     found = count_due(schedule, record.counted_until, slot_at, anchor_at=anchor_at, most=MOST_COUNTED)
     has_own = (
         record.next_source in _ON_GRID
-        # A jittered slot that is caught up lies a little behind its own point.
+        # A caught-up slot with jitter lies a little after its own point.
         or (record.next_source is Source.CATCH_UP and record.spec.policy.jitter_percent > 0)
         or previous_run(schedule, slot_at, anchor_at=anchor_at) == slot_at
     )
@@ -210,7 +279,7 @@ def passed_over(record: JobRecord) -> int:
 
 
 def passed_reasons(record: JobRecord, count: int) -> dict[str, int]:
-    """Return how many of the grid points that a planned slot passes over were so for which reason."""
+    """Return how many passed grid points before a planned slot have which reason."""
     spec = record.spec
     return count_reasons(
         spec.schedule,
@@ -235,7 +304,8 @@ def _planned(
         spec.schedule,
         now_ms,
         anchor_at=_anchor_at(record, now_ms),
-        last_completed_at=record.last_completed_at,
+        last_completed_at=_last_end(record),
+        finished_at=record.last_completed_at,
         errors=record.errors,
         failed=failed_run is not None,
         attempt=failed_run.attempt if failed_run else 1,
@@ -263,7 +333,7 @@ def _planned(
 
 
 def _free_slot(record: JobRecord, at: int | None, is_taken: IsTaken) -> int | None:
-    """Return the slot, or the next that had no run: they collide only after the clock went back."""
+    """Return the slot, or the next one without a run: slots repeat only after the clock went back."""
     while (
         at is not None
         and record.last_slot_at is not None
@@ -275,9 +345,9 @@ def _free_slot(record: JobRecord, at: int | None, is_taken: IsTaken) -> int | No
 
 
 def _anchor_at(record: JobRecord, now_ms: int) -> int:
-    """Return where a job's grid begins; one that had begun goes on also if the clock is set back before its anchor.
+    """Return the start of a job's grid; a grid in use continues even if the clock is set back before its anchor.
 
-    An anchor that was chosen to lie ahead stays: the job begins there.
+    An anchor that was chosen in the future stays: the job begins there.
     """
     spec = record.spec
     was_ahead = spec.anchor_at > max(record.created_at, record.updated_at)
@@ -287,7 +357,7 @@ def _anchor_at(record: JobRecord, now_ms: int) -> int:
 
 
 def _reason_of(found: Plan) -> PassedReason | None:
-    """Return why a plan passes over grid points; None when it is the next of them."""
+    """Return why a plan passes over grid points; None if it passes over none."""
     if found.source in _REASONS:
         return _REASONS[found.source]
     is_stretched = any(step.rule is Rule.BACKOFF for step in found.trail)
@@ -302,7 +372,7 @@ def without_plan(record: JobRecord) -> JobRecord:
 
 
 def without_waiting(record: JobRecord) -> JobRecord:
-    """Return the job as if it had not begun to wait: whether it must is found out at the next tick."""
+    """Return the job without its wait; the next tick checks again what it waits for."""
     return record.evolve(**NOT_WAITING)
 
 
@@ -313,7 +383,7 @@ def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:
 
 
 def _hints_after_run(record: JobRecord, proposal: Proposal | None, now_ms: int) -> Hints:
-    """Return the advice that is left after a run, with what the run itself proposed."""
+    """Return the hints left after a run, with those the run proposed."""
     if proposal is None or not takes_hints(record.spec, now_ms):
         return still_counting(record.hints, now_ms)
     return hints_after(record.hints, proposal, now_ms)

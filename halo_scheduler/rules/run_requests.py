@@ -1,4 +1,4 @@
-"""What people ask of the engine: manual runs, tests, cancellations, and runs with the answer to a question."""
+"""Requests to the engine: manual runs, test runs, cancellations, and runs with the answer to a question."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.changes import ChangeKind
 from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.rules.assistants import check_trigger, refuse_assistants
 from halo_scheduler.rules.edit import Edit
 from halo_scheduler.store.events import EventKind
@@ -28,20 +29,24 @@ from halo_scheduler.store.requests import Request, RequestKind
 _LONGEST_ANSWER = 100_000
 
 
-def trigger(edit: Edit, job_id: str) -> str:
-    """Ask for a run by hand, and return its id."""
+def trigger(edit: Edit, job_id: str, *, now: bool = False) -> str:
+    """Request a manual run, and return its id; with `now` it ignores its group's limit, even if already waiting."""
     record = edit.store.jobs.require(job_id)
     check_trigger(edit, record)
-    _refuse_running(edit, record)
     _refuse_unreviewed(record, "run it")
-    run_id = _request(edit, RequestKind.TRIGGER, job_id, edit.actor.name)
+    waiting = edit.store.requests.let_pass(job_id) if now and record.run_id is None else None
+    if waiting is not None:
+        edit.changed(ChangeKind.JOB, job_id)
+        return waiting
+    _refuse_running(edit, record)
+    run_id = _request(edit, RequestKind.TRIGGER, job_id, edit.actor.name, passes_group=now)
     if edit.actor.is_assistant:
         edit.note(EventKind.RUN_REQUESTED, job_id, run_id=run_id)
     return run_id
 
 
 def request_test(edit: Edit, job_id: str, spec: JobSpec) -> str:
-    """Ask for a test run of a job as it was edited, and return its id; the job itself stays as it is."""
+    """Request a test run of an edited job, and return its id; the stored job does not change."""
     refuse_assistants(edit.actor, "test jobs")
     require_kind("spec", spec, JobSpec, "a JobSpec")
     _refuse_running(edit, edit.store.jobs.require(job_id))
@@ -49,7 +54,7 @@ def request_test(edit: Edit, job_id: str, spec: JobSpec) -> str:
 
 
 def cancel(edit: Edit, run_id: str) -> None:
-    """Ask for a run to be stopped, or withdraw it if it has not started; one that has ended stays as it is."""
+    """Request a stop of a run, or withdraw it if it has not started; an ended run stays as it is."""
     refuse_assistants(edit.actor, "cancel runs")
     run = edit.store.runs.get(run_id)
     if run is None:
@@ -62,7 +67,7 @@ def cancel(edit: Edit, run_id: str) -> None:
 
 
 def _refuse_unreviewed(record: JobRecord, what: str) -> None:
-    """Refuse to start what nobody has looked at: whoever asks for it may mean the job that it was before."""
+    """Refuse to start an unreviewed job: the person may have the version before the change in mind."""
     if record.paused_by is StatusReason.ASSISTANT:
         raise ScheduleTriggerError(
             f"an assistant made or changed {record.spec.name}; look at it and resume it before you {what}",
@@ -70,20 +75,31 @@ def _refuse_unreviewed(record: JobRecord, what: str) -> None:
         )
 
 
-def _request(edit: Edit, kind: RequestKind, job_id: str, payload: str) -> str:
-    request = Request(kind=kind, job_id=job_id, run_id=new_run_id(), at=edit.now_ms, payload=payload)
+def _request(edit: Edit, kind: RequestKind, job_id: str, payload: str, *, passes_group: bool = False) -> str:
+    request = Request(
+        kind=kind,
+        job_id=job_id,
+        run_id=new_run_id(),
+        at=edit.now_ms,
+        payload=payload,
+        passes_group=passes_group,
+    )
     edit.store.requests.append(request)
     edit.changed(ChangeKind.JOB, job_id)
     return request.run_id
 
 
 def _refuse_running(edit: Edit, record: JobRecord) -> None:
-    if record.run_id is not None or edit.store.requests.has_trigger(record.id):
+    if record.run_id is not None:
         raise ScheduleTriggerError(f"{record.spec.name} is already running", SkipReason.ALREADY_RUNNING)
+    if edit.store.requests.has_trigger(record.id):
+        raise ScheduleTriggerError(
+            f"a manual run of {record.spec.name} is already waiting to start", SkipReason.ALREADY_QUEUED
+        )
 
 
 def _withdraw(edit: Edit, run_id: str) -> None:
-    """Take back a run that has not started; the question it was to answer is open again."""
+    """Withdraw a run that has not started; the question it was to answer is open again."""
     chain_run = edit.store.requests.withdraw_chain_run(run_id)
     if chain_run is not None:
         _record_cancelled(edit, chain_run)
@@ -96,7 +112,7 @@ def _withdraw(edit: Edit, run_id: str) -> None:
 
 
 def _record_cancelled(edit: Edit, request: Request) -> None:
-    """Record that a chain run was cancelled: nobody asked for it, so nobody else would know of it."""
+    """Record a cancelled chain run, because it has no other record."""
     edit.changed(ChangeKind.JOB, request.job_id)
     if edit.store.jobs.get(request.job_id) is None:
         return
@@ -107,7 +123,7 @@ def _record_cancelled(edit: Edit, request: Request) -> None:
             trigger=Trigger.CHAIN,
             source=Source.MANUAL,
             outcome=Outcome.CANCELLED,
-            error="cancelled by the user before it started",
+            message=message(MessageKind.CANCELLED_BEFORE_START),
             finished_at=edit.now_ms,
             caused_by=request.payload,
         )
@@ -118,7 +134,7 @@ def _record_cancelled(edit: Edit, request: Request) -> None:
 
 
 def answer_question(edit: Edit, question_id: str, text: str) -> str:
-    """Answer what a run asked, and return the id of the run that gets the answer; it starts once the job is free."""
+    """Answer a run's question, and return the id of the run that gets the answer; it starts once the job is free."""
     refuse_assistants(edit.actor, "answer questions")
     given = require_text("text", text, longest=_LONGEST_ANSWER).strip()
     if not given:
@@ -138,7 +154,7 @@ def answer_question(edit: Edit, question_id: str, text: str) -> str:
 
 
 def dismiss_question(edit: Edit, question_id: str) -> None:
-    """Close a question without an answer: its job starts by itself again."""
+    """Close a question without an answer; its job is no longer on hold."""
     refuse_assistants(edit.actor, "dismiss questions")
     question = _open_question(edit, question_id)
     edit.store.questions.settle(question_id, QuestionState.DISMISSED, edit.now_ms)
@@ -146,7 +162,7 @@ def dismiss_question(edit: Edit, question_id: str) -> None:
 
 
 def reopen_question(edit: Edit, question_id: str) -> None:
-    """Take back that a question was dismissed: it waits for an answer again."""
+    """Reopen a dismissed question."""
     refuse_assistants(edit.actor, "reopen questions")
     question = _existing_question(edit, question_id)
     if not edit.store.questions.take_back(question_id):

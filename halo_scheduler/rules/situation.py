@@ -1,4 +1,4 @@
-"""Computes the situations of jobs: every surface shows these, and none decides on its own."""
+"""Computes the situations of jobs, which every surface shows; no surface decides on its own."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from halo_scheduler.store.job_lines import AskedRun, JobLine, JobLineTable
 
 if TYPE_CHECKING:
     from halo_scheduler.model.quiet_times import Quiet
-    from halo_scheduler.schedule.quiet_times import QuietHours
+    from halo_scheduler.schedule.calendar import QuietHours
+    from halo_scheduler.store.job_records import JobRecord
 
 
 def read_situations(
     database: Database, now_ms: int, job_ids: Iterable[str] | None = None
 ) -> list[tuple[JobLine, Situation]]:
-    """Return the situations of all jobs by next run, or of some jobs, as they are at one moment."""
+    """Return the situations of all jobs by next run, or of some jobs, from one snapshot."""
     table = JobLineTable(database)
     with database.snapshot():
         lines = table.all() if job_ids is None else table.get_many(job_ids)
@@ -27,8 +28,16 @@ def read_situations(
         return [(line, shared.situation(line)) for line in lines]
 
 
+def due_waiting(database: Database, record: JobRecord) -> Waiting | None:
+    """Return what a job's due run waits for, including the limit if one is reached."""
+    waiting = record.waiting
+    if waiting is None or waiting.kind is not WaitingFor.AT_CAPACITY:
+        return waiting
+    return waiting._replace(capacity=Capacities(database).find(record.spec.group))
+
+
 class Capacities:
-    """Finds which concurrency limit keeps jobs from starting; read when the first job asks."""
+    """Finds which concurrency limit keeps jobs from starting; read on first use."""
 
     def __init__(self, database: Database) -> None:
         from halo_scheduler.store.settings import MAX_CONCURRENT, GroupTable, SettingTable  # noqa: PLC0415 - rare
@@ -37,10 +46,10 @@ class Capacities:
         self._limit = SettingTable(database).number(MAX_CONCURRENT)
         self._group_limits = GroupTable(database).limits()
 
-    def find(self, group: str | None) -> Capacity | None:
-        """Return the limit that is reached: the group's, else that of all jobs; None if neither is."""
+    def find(self, group: str | None, *, passes_group: bool = False) -> Capacity | None:
+        """Return the limit that is reached: the group's, unless it is ignored, else the limit for all jobs; or None."""
         in_group = tuple(job.name for job in self._running if job.group == group)
-        limit = self._group_limits.get(group or "")
+        limit = None if passes_group else self._group_limits.get(group or "")
         if limit is not None and len(in_group) >= limit:
             return Capacity(limit, len(in_group), group, in_group)
         if len(self._running) >= self._limit:
@@ -49,7 +58,7 @@ class Capacities:
 
 
 class _Shared:
-    """What the situations of jobs depend on beside the jobs; read once, and the rarer part only if needed."""
+    """What situations depend on beside the jobs; read once, and the rarer parts only on demand."""
 
     def __init__(self, database: Database, table: JobLineTable, now_ms: int) -> None:
         self._database = database
@@ -82,13 +91,12 @@ class _Shared:
             errors=line.errors,
             last_run_at=line.last_run_at,
             last_outcome=line.last_outcome,
-            last_error=line.last_error,
         )
 
     # --- Waiting -------------------------------------------------------------------------------------
 
     def _waiting(self, line: JobLine) -> Waiting | None:
-        """Return what the first run to start waits for: one asked for by hand, the due one, one of a chain."""
+        """Return what the first pending run waits for: a manual run, then the due one, then a chain run."""
         asked = None if line.status is JobStatus.RUNNING else self._asked_runs.get(line.id)
         if asked is not None and (not asked.cause_name or line.waiting_for is None):
             return self._asked_waiting(line, asked)
@@ -107,14 +115,14 @@ class _Shared:
         return asked_waiting(
             asked.waiting_for,
             asked.waiting_details,
-            since=asked.at if asked.cause_name else None,
+            since=asked.at,
             deadline=asked.waits_until,
-            capacity=self._capacity(line) if needs_place else None,
+            capacity=self._capacity(line, passes_group=asked.passes_group) if needs_place else None,
             cause_name=asked.cause_name,
         )
 
-    def _capacity(self, line: JobLine) -> Capacity | None:
-        return self._capacities.find(line.group)
+    def _capacity(self, line: JobLine, *, passes_group: bool = False) -> Capacity | None:
+        return self._capacities.find(line.group, passes_group=passes_group)
 
     @cached_property
     def _capacities(self) -> Capacities:
@@ -131,7 +139,7 @@ class _Shared:
         return SkipReason.QUIET_TIME if is_skipped else None
 
     def _is_capped(self, line: JobLine) -> bool:
-        from halo_scheduler.schedule.days import local_day  # noqa: PLC0415 - only if a job has reached a limit
+        from halo_scheduler.schedule.calendar import local_day  # noqa: PLC0415 - only if a job has reached a limit
 
         return (line.id, local_day(max(self._now_ms, line.next_run_at or 0))) in self._reached_caps
 
@@ -142,7 +150,7 @@ class _Shared:
 
     @cached_property
     def _quiet_hours(self) -> QuietHours:
-        from halo_scheduler.schedule.quiet_times import QuietHours  # noqa: PLC0415 - only if there are any
+        from halo_scheduler.schedule.calendar import QuietHours  # noqa: PLC0415 - only if there are any
         from halo_scheduler.store.settings import SettingTable  # noqa: PLC0415 - likewise
 
         return QuietHours(SettingTable(self._database).quiet_times())

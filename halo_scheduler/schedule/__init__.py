@@ -1,1 +1,1 @@
-"""The mathematics of "when": pure functions of their arguments, without clock, Qt or database."""
+"""Schedule calculations: pure functions, without clock, Qt or database."""

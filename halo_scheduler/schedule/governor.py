@@ -23,8 +23,7 @@ from halo_scheduler.model import (
     Step,
     require_jitter,
 )
-from halo_scheduler.schedule.jitter import jitter_ms
-from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.schedule.next_run import jitter_ms, next_run
 
 _SOURCES: Final = {
     Every: Source.EVERY,
@@ -41,7 +40,7 @@ _NO_RETRY: Final = Retry()
 
 @dataclass(slots=True)
 class _Draft:
-    """The plan while the rules go over it, one after the other; `trail` has each that changed it."""
+    """The plan while the rules are applied in order; `trail` has each rule that changed it."""
 
     schedule: Schedule
     now_ms: int
@@ -56,7 +55,7 @@ class _Draft:
             self._move(Rule.BASELINE, at, self.source)
 
     def stretch(self, factor: int, anchor_at: int, last_completed_at: int | None) -> None:
-        """Let a doubling backoff lengthen the interval; the source stays the schedule's."""
+        """Apply a doubling back-off to the interval; the source stays the schedule's."""
         match self.schedule:
             case Every(every_ms=every_ms):
                 rest_ms = every_ms * (factor - 1)
@@ -86,23 +85,24 @@ class _Draft:
             self._move(Rule.JITTER, self.at + offset_ms, self.source, offset_ms)
 
     def follow(self, hints: Hints) -> None:
-        """Let an interval hint replace the baseline, and a one-shot win if it is earlier than what stands."""
-        if self.at is None or not hints.count_at(self.now_ms):
+        """Apply hints: a pace replaces the interval, and a single run is used if it is earlier."""
+        pace_ms, next_at = hints.pace_at(self.now_ms), hints.run_at(self.now_ms)
+        if self.at is None:
             return
-        if hints.interval_ms is not None:
-            self._move(Rule.HINT, self.now_ms + hints.interval_ms, Source.HINT_INTERVAL, hints.interval_ms)
-        if hints.next_at is not None and hints.next_at < self.at:
-            self._move(Rule.HINT, hints.next_at, Source.HINT_ONCE)
-            if hints.next_at < self.now_ms:
+        if pace_ms is not None:
+            self._move(Rule.HINT, self.now_ms + pace_ms, Source.HINT_INTERVAL, pace_ms)
+        if next_at is not None and next_at < self.at:
+            self._move(Rule.HINT, next_at, Source.HINT_ONCE)
+            if next_at < self.now_ms:
                 self._move(Rule.NEVER_PAST, self.now_ms, Source.HINT_ONCE)
 
     def back_off(self, finished_at: int, delay_ms: int) -> None:
-        # Backoff only delays: a slow schedule keeps its own pace.
+        # Back-off only delays: a slow schedule keeps its own pace.
         if self.at is not None and finished_at + delay_ms > self.at:
             self._move(Rule.BACKOFF, finished_at + delay_ms, Source.BACKOFF, delay_ms)
 
     def try_again(self, retry: Retry, attempt: int, finished_at: int) -> None:
-        """Give the failed slot another attempt if that comes before everything else."""
+        """Retry the failed slot if that is earlier than everything else."""
         if attempt > retry.attempts or isinstance(self.schedule, Manual):
             return
         at = max(self.now_ms, finished_at + retry.delay_ms)
@@ -119,7 +119,7 @@ class _Draft:
             self._move(Rule.MAX_LIMIT, self.now_ms + limits.max_ms, Source.CLAMPED_MAX, limits.max_ms)
 
     def respect_pause(self, *, paused: bool, until: int | None) -> None:
-        """Let a pause win over everything; its end is when the job is planned again, not a slot."""
+        """Apply a pause, which overrides everything; its end is when the job is planned again, not a slot."""
         if (paused and until is None) or (until is not None and until > self.now_ms):
             self._move(Rule.PAUSE, until, Source.PAUSED)
             self.attempt = 1
@@ -148,10 +148,10 @@ def plan_next_run(
     paused: bool = False,
     paused_until: int | None = None,
 ) -> Plan:
-    """Plan a job's next run from everything that has a say in it, in the order of the rules.
+    """Plan a job's next run: the schedule, then each rule that may change it, in order.
 
-    `errors` counts the failed slots in a row, `failed` and `attempt` tell of the run that just ended at
-    `finished_at` (taken for the last completion, else for now, when not given).
+    `errors` is the number of failed slots in a row; `failed` and `attempt` describe the run that just ended at
+    `finished_at` (by default the last completion, else now).
     """
     require_jitter(jitter_percent)
     require_whole("errors", errors, 0)

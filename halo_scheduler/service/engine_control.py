@@ -1,4 +1,4 @@
-"""Running the engine of a database from a scheduler: start, tick, stop, and what it is doing."""
+"""Controls the engine of a database from a scheduler: start, tick, stop, status."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from halo_scheduler.errors import EngineHeldError, SchedulerError, SchedulerShutdownError
+from halo_scheduler.errors import SchedulerError, SchedulerShutdownError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.host.process import is_alive
+from halo_scheduler.ipc.client import ask_to_stop, read_trouble
 from halo_scheduler.model import JobSpec, ProcessAction
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.session import Session
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.settings import MAX_CONCURRENT
+from halo_scheduler.wording.measures import duration_in_words
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -25,15 +27,22 @@ if TYPE_CHECKING:
     from halo_scheduler.conditions.surroundings import Surroundings
     from halo_scheduler.engine.engine import Engine
     from halo_scheduler.engine.test_run import Trial
-    from halo_scheduler.model.alarms import Alarm
+    from halo_scheduler.model.alarms import Alarm, StoreTrouble
 
 _SETTLE_S = 1.0
 _STOP_RUNS_MS = 60_000  # beyond the grace that jobs give their runs
+_NO_THREADS = (
+    "jobs cannot be run: the system gives you no more processes or threads; end some, "
+    "or raise that limit (ulimit -u)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What the engine of a database is doing, in whatever process it is."""
+    """The state of a database's engine, in this or another process.
+
+    `state` is `running`, `stopping` (it starts no more runs and waits for the current ones) or `stopped`.
+    """
 
     state: str
     owner: str
@@ -48,7 +57,7 @@ class Status:
 
 
 class EngineControl:
-    """Starts and stops an engine in this process; `lost_by` says why the one that was here is gone."""
+    """Starts and stops an engine in this process; `lost_by` is the error that ended the last one here."""
 
     def __init__(self, session: Session, max_concurrent: int | None, owner: str) -> None:
         self._session = session
@@ -60,24 +69,26 @@ class EngineControl:
         self._engine: Engine | None = None
         self.lost_by: SchedulerError | None = None
         self._has_tried = False
+        self._is_stop_cancelled = False
         self.surroundings: Surroundings | None = None
         """What conditions are checked against; None for the machine's own surroundings."""
 
     @property
     def is_running(self) -> bool:
-        """Whether the engine is here, driven by `start`, and has not been taken over."""
+        """Whether an engine started by `start` runs here and still holds its lease."""
         return self._session.loop is not None
 
     def status(self) -> Status:
-        """Return what the engine is doing, in whatever process it is."""
+        """Return the state of the engine, in this or another process."""
         row = self._store.lease.read()
         is_held = (
             row is not None
             and row.is_held(self._session.clock.now_ms())
             and is_alive(row.pid, row.process_start)
         )
+        is_stopping = row is not None and row.stopping_at is not None
         return Status(
-            state="running" if is_held else "stopped",
+            state=("stopping" if is_stopping else "running") if is_held else "stopped",
             owner=row.owner if row and is_held else "",
             pid=row.pid if row and is_held else None,
             started_at=row.started_at if row and is_held else None,
@@ -89,18 +100,29 @@ class EngineControl:
             next_due_at=self._store.jobs.next_due(),
         )
 
+    def trouble(self) -> StoreTrouble | None:
+        """Return the engine's problem with the store, in whichever process it runs."""
+        return read_trouble(self._session.path)
+
+    def stop_run(self, run_id: str) -> bool:
+        """Ask the engine to stop a run without the store; return whether one received it."""
+        if self._session.loop is None:
+            return ask_to_stop(self._session.path, run_id)
+        self._session.loop.stop_run(run_id)
+        return True
+
     def refresh_environment(self) -> None:
-        """Let the engine ask the login shell for its environment again, before the next command."""
+        """Have the engine read the login shell's environment again before the next command."""
         request = Request(kind=RequestKind.REFRESH, job_id="", run_id="", at=self._session.clock.now_ms())
         self._store.requests.append(request)
         self._session.changed(Change(ChangeKind.ENGINE))
 
     def on_job_due(self, handler: Handler, name: str | None = None) -> None:
-        """Register the function that runs callback jobs of that name; without a name, all the others."""
+        """Register the handler of callback jobs with this name; without a name, of all others."""
         self.get_handlers().register(handler, name)
 
     def try_job(self, spec: JobSpec, parent: QObject | None = None) -> Trial:
-        """Return a test run of a job that is not stored; it needs the Qt event loop of this thread."""
+        """Return a test run of a job that is not stored; it needs this thread's Qt event loop."""
         from halo_scheduler.actions.run_context import context_of  # noqa: PLC0415 - only when needed
         from halo_scheduler.engine.test_run import Trial, clear_left_trials, trial_folder  # noqa: PLC0415 - Qt
 
@@ -121,11 +143,15 @@ class EngineControl:
         heartbeat_ms: int | None = None,
         alarmed: Callable[[Alarm], None] = lambda _alarm: None,
     ) -> None:
-        """Run due jobs from now on, with a Qt event loop; `Scheduler.start` describes the arguments."""
+        """Start running due jobs in a Qt event loop; `Scheduler.start` describes the arguments.
+
+        Has no effect while the engine already runs here.
+        """
+        from halo_scheduler.actions.launch import is_out_of_threads  # noqa: PLC0415 - loaded with the engine
         from halo_scheduler.engine.loop import EngineLoop  # noqa: PLC0415 - Qt, for those who need it
 
         if self._session.loop is not None:
-            raise EngineHeldError("this scheduler already runs its jobs")
+            return
         engine = self.get_engine()
         loop = EngineLoop(
             engine,
@@ -139,12 +165,14 @@ class EngineControl:
         )
         try:
             loop.start()
-        except BaseException:
-            # It holds descriptors from the moment it is made.
+        except BaseException as error:
+            # The loop holds descriptors as soon as it is created.
             loop.stop()
             loop.deleteLater()
             engine.release()
             self._engine = None
+            if is_out_of_threads(error):
+                raise SchedulerError(_NO_THREADS) from error
             raise
         if adopt_orphans:
             engine.adopt_orphans()
@@ -157,7 +185,7 @@ class EngineControl:
         self._session.publish(Change(ChangeKind.ENGINE))
 
     def tick(self) -> None:
-        """Do once what the engine does when it wakes; handlers that end within a second are recorded."""
+        """Run one pass of the engine; handlers that end within a second are recorded."""
         engine = self.get_engine()
         if not engine.is_started:
             engine.start()
@@ -165,7 +193,7 @@ class EngineControl:
             self.get_handlers().settle(_SETTLE_S)
 
     def get_engine(self) -> Engine:
-        """Return the engine of this scheduler, made when it is first needed."""
+        """Return the engine of this scheduler, created on first use."""
         from halo_scheduler.engine.engine import Engine  # noqa: PLC0415 - only for those who run jobs
 
         if self._engine is None:
@@ -207,6 +235,9 @@ class EngineControl:
             return
         engine.stop_claiming()
         running = self._wait(engine, timeout_ms) if wait else 0
+        if self._is_stop_cancelled:
+            self._is_stop_cancelled = False
+            return
         if end_runs and running:
             engine.stop_runs()
             self._wait(engine, _STOP_RUNS_MS + self._longest_grace_ms())
@@ -219,26 +250,34 @@ class EngineControl:
         if wait and unrecorded:
             what = counted(unrecorded, "run")
             sentence = f"the end of {what} could not be recorded; the next engine does that"
-            raise SchedulerShutdownError(sentence, unrecorded)
+            raise SchedulerShutdownError(sentence, unrecorded, timed_out=False)
         if running:
-            what = counted(running, "run")
+            limit = "in time" if timeout_ms < SECOND_MS else f"within {duration_in_words(timeout_ms)}"
             how = ", stopped now" if end_runs else ""
-            raise SchedulerShutdownError(f"{what} did not end in time{how}", running)
+            raise SchedulerShutdownError(f"{counted(running, 'run')} did not end {limit}{how}", running)
+
+    def cancel_stop(self) -> None:
+        """Cancel a `stop` that waits for its runs; the engine continues."""
+        if self._engine is not None and self._session.loop is not None:
+            self._is_stop_cancelled = True
+            self._engine.resume_claiming()
+            self._session.loop.stop_waiting()
+            self._session.changed(Change(ChangeKind.ENGINE))
 
     def end_runs(self) -> None:
-        """Stop what runs, as for a quit; those who wait for it in `stop` then wait less long."""
+        """Stop the active runs because Halo quits, so that a waiting `stop` ends sooner."""
         if self._engine is not None:
             self._engine.stop_runs()
             self._session.changed()
 
     def _retire_loop(self) -> None:
-        # It may be what calls us: it is destroyed when its event loop has its turn.
+        # The loop may be our caller, so it is destroyed later, by its event loop.
         if self._session.loop is not None:
             self._session.loop.deleteLater()
         self._session.loop = None
 
     def _longest_grace_ms(self) -> int:
-        """Return how long the runs under way may take to end when they are asked to."""
+        """Return the longest grace period of the active runs."""
         jobs = self._store.jobs.get_many({run.job_id for run in self._store.runs.running()})
         specs = [record.spec for record in jobs.values()]
         actions = [spec.action for spec in (*specs, *self._store.requests.tests_under_way().values())]

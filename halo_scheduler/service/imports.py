@@ -1,4 +1,4 @@
-"""Importing jobs: compare drafts from files with what is stored, then store the plan whole or not at all."""
+"""Importing jobs: compare drafts from files with the stored jobs, then apply the plan, all or nothing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model import Condition, JobSpec, PathExists, StatusReason
 from halo_scheduler.model.changes import IMPORT, ChangeKind
 from halo_scheduler.model.ids import new_job_id
-from halo_scheduler.rules.admission import refuse_chains, refuse_unobservable
 from halo_scheduler.rules.assistants import decides_consent, drop_refused_advice, refuse_assistants
-from halo_scheduler.rules.edit import Edit
+from halo_scheduler.rules.edit import Edit, refuse_chains, refuse_unobservable
 from halo_scheduler.rules.job_edits import change_spec, insert, new_record, remove
 from halo_scheduler.service.session import Session
 from halo_scheduler.store.job_records import JobRecord
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.probing import ConditionState
+    from halo_scheduler.conditions.looking import ConditionState
     from halo_scheduler.transfer.drafts import Draft, Drafts
     from halo_scheduler.transfer.import_plan import Alteration, Creation, Existing, ImportPlan
 
@@ -26,7 +25,7 @@ _PAGE = 500
 
 
 class Imports:
-    """Plans and applies imports of jobs, quiet times and group limits."""
+    """Plans and applies imports of jobs, quiet hours and group limits."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -35,7 +34,7 @@ class Imports:
     def plan(self, drafts: Drafts, *, prune: bool = False) -> ImportPlan:
         """Return what importing drafts would change, without changing anything; `prune` removes all other jobs.
 
-        Conditions that are new and cannot be observed here are faults; checking that may take seconds.
+        New conditions that this system cannot probe are faults; checking that may take seconds.
         """
         from halo_scheduler.transfer.import_plan import plan_import  # noqa: PLC0415 - for those who import
 
@@ -53,10 +52,10 @@ class Imports:
         skip_bad: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Do what a plan says, all or nothing; refused if the jobs have changed since it was made.
+        """Apply a plan, all or nothing; refused if the jobs have changed since it was made.
 
-        New jobs start paused until a person has looked at them, unless `paused` is off. What has a fault is left
-        out with `skip_bad`, otherwise nothing is stored. `progress` is called with how many jobs are done.
+        New jobs start paused until a person reviews them, unless `paused` is off. With `skip_bad` faulty drafts are
+        left out, otherwise nothing is stored. `progress` is called with the number of jobs done.
         """
         if plan.faults and not skip_bad:
             more = f" (and {len(plan.faults) - 1} more)" if len(plan.faults) > 1 else ""
@@ -83,7 +82,7 @@ class Imports:
         )
 
     def _without_unobservable(self, drafts: Drafts, existing: Existing) -> Drafts:
-        """Turn drafts whose conditions cannot be observed here into faults; what a job has already may stay."""
+        """Turn drafts with new conditions that this system cannot probe into faults."""
         from halo_scheduler.transfer.drafts import add_fault  # noqa: PLC0415
 
         known = {condition for spec in existing.jobs.values() for condition in spec.policy.conditions}
@@ -101,7 +100,7 @@ class Imports:
         return replace(drafts, jobs=tuple(jobs), faults=tuple(faults))
 
     def _refuse_outdated(self, plan: ImportPlan) -> None:
-        """Refuse a plan that somebody was shown when the jobs were others."""
+        """Refuse a plan if the jobs have changed since it was shown."""
         from halo_scheduler.transfer.import_plan import plan_import  # noqa: PLC0415
 
         ids = plan.new_ids
@@ -125,7 +124,7 @@ def _refuse_chains_of(edit: Edit, plan: ImportPlan) -> None:
 def _alter(edit: Edit, alterations: tuple[Alteration, ...]) -> None:
     renamed = [one for one in alterations if one.after.name != one.before.name]
     for one in renamed:
-        # Two jobs may swap their names: no name may be there twice in between.
+        # Two jobs may swap their names: no name may exist twice in between.
         edit.store.jobs.save_spec(one.job_id, replace(one.before, name=new_job_id()), edit.now_ms)
     for one in alterations:
         record = edit.store.jobs.require(one.job_id).evolve(spec=one.before)
@@ -155,8 +154,8 @@ def _record_of(creation: Creation, edit: Edit, *, paused: bool) -> JobRecord:
 
 
 def _change_surroundings(edit: Edit, plan: ImportPlan) -> None:
-    """Store the quiet times and the limits of groups that a plan has."""
-    from halo_scheduler.transfer.surrounding_changes import changed_quiet_times  # noqa: PLC0415
+    """Store the quiet hours and group limits of a plan."""
+    from halo_scheduler.transfer.import_changes import changed_quiet_times  # noqa: PLC0415
 
     if plan.quiet_times:
         settings = edit.store.settings.read()
@@ -170,7 +169,7 @@ def _change_surroundings(edit: Edit, plan: ImportPlan) -> None:
 
 
 def _checking_once(check: Callable[[Condition], ConditionState]) -> Callable[[Condition], ConditionState]:
-    """Check each kind of condition once, not for each of ten thousand jobs: a system observes a kind or does not."""
+    """Check each kind of condition once rather than per job: a system supports a kind or does not."""
     states: dict[object, ConditionState] = {}
 
     def check_kind(condition: Condition) -> ConditionState:

@@ -9,30 +9,33 @@ from typing import TYPE_CHECKING
 
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.checks import LONGEST_NAME, require_instant, require_whole
-from halo_scheduler.model import Condition, Job, JobSpec, JobStatus, Situation, SkipReason
+from halo_scheduler.model import Condition, Job, JobSpec, JobStatus, Situation, SkipReason, StartCheck
+from halo_scheduler.model.plans import Topic
 from halo_scheduler.model.work_source import WorkSource
+from halo_scheduler.rules import job_edits
 from halo_scheduler.rules import statistics as reports
 from halo_scheduler.rules.assistants import pausing_assistant
 from halo_scheduler.rules.chains import Chain, chain_of
-from halo_scheduler.rules.situation import read_situations
+from halo_scheduler.rules.situation import Capacities, read_situations
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.service.session import Session
 from halo_scheduler.store.job_lines import JobLineTable, JobName
 from halo_scheduler.store.jobs import TRASH_MS
 from halo_scheduler.wording.plans import Explanation
+from halo_scheduler.wording.search import is_found, searched_text
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.probing import ConditionState
-    from halo_scheduler.rules.upcoming import Upcoming
-    from halo_scheduler.why.answer import Answer
-    from halo_scheduler.why.assistant_acts import AssistantAct
+    from halo_scheduler.conditions.looking import ConditionState
+    from halo_scheduler.rules.statistics import Upcoming
+    from halo_scheduler.why.inquiry import Answer
+    from halo_scheduler.why.journal import AssistantAct
     from halo_scheduler.work_sources.item import Item
 
 _COPY = re.compile(r" \(copy(?: [0-9]+)?\)$")
 
 
 class Jobs:
-    """Reads jobs and what is known of them; changes nothing."""
+    """Reads jobs and related data, and empties the trash."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -40,17 +43,17 @@ class Jobs:
         self._lines = JobLineTable(session.store.database)
 
     def get(self, job_id: str) -> Job | None:
-        """Return a job, unless it does not exist or lies in the trash."""
+        """Return a job; None if it does not exist or is in the trash."""
         record = self._store.jobs.get(job_id)
         return None if record is None or record.removed_at is not None else record.job
 
     def get_many(self, job_ids: Iterable[str]) -> dict[str, Job]:
-        """Return those of some jobs that exist and do not lie in the trash."""
+        """Return the given jobs that exist and are not in the trash."""
         records = self._store.jobs.get_many(job_ids)
         return {job_id: record.job for job_id, record in records.items() if record.removed_at is None}
 
     def in_pages(self, size: int = 500) -> Iterator[list[Job]]:
-        """Yield the jobs by next run, so many at a time; one removed meanwhile is left out."""
+        """Yield the jobs by next run in pages; jobs removed meanwhile are left out."""
         require_whole("size", size, 1)
         ids = self._store.jobs.ids()
         for start in range(0, len(ids), size):
@@ -59,22 +62,31 @@ class Jobs:
             yield [jobs[job_id] for job_id in page if job_id in jobs]
 
     def removed(self) -> list[Job]:
-        """Return the jobs in the trash, the last removed first."""
+        """Return the jobs in the trash, last removed first."""
         return [record.job for record in self._store.jobs.all(removed=True)]
 
     def trash_times(self) -> dict[str, tuple[int, int]]:
-        """Return since when each job in the trash lies there, and until when it is kept."""
+        """Return when each job in the trash was removed, and until when it is kept."""
         return {job_id: (at, at + TRASH_MS) for job_id, at in self._lines.removal_times().items()}
+
+    def delete_removed(self, job_ids: Iterable[str]) -> None:
+        """Delete jobs in the trash for good, with their runs; one that still runs stays until it has ended."""
+        with self._session.edit() as edit:
+            job_edits.delete_removed(edit, job_ids)
 
     # --- Names and groups ----------------------------------------------------------------------------
 
     def names(self, *, removed: bool = False) -> list[JobName]:
-        """Return the names and ids of all jobs, or of those in the trash, without the jobs."""
+        """Return the names and ids of all jobs, or of those in the trash, without the rest."""
         return self._lines.names(removed=removed)
 
     def names_and_groups(self) -> list[tuple[str, str | None]]:
-        """Return the name and the group of every job, without the jobs."""
+        """Return the name and the group of every job, without the rest."""
         return self._store.jobs.names()
+
+    def first_of_group(self, group: str) -> str | None:
+        """Return the id of the job of a group that was added first, or None."""
+        return self._lines.first_of_group(group)
 
     def unused_name(self, name: str) -> str:
         """Return a name for a copy of a job: "backup (copy)", "backup (copy 2)"."""
@@ -87,18 +99,18 @@ class Jobs:
         raise AssertionError("counting has no end")
 
     def group_limits(self) -> dict[str, int]:
-        """Return how many jobs of a group may run at once, for the groups that have a limit."""
+        """Return the concurrency limits of the groups that have one."""
         return self._store.groups.limits()
 
     # --- Plans ---------------------------------------------------------------------------------------
 
     def next_runs(self, job_id: str, count: int = 5, *, since: int | None = None) -> list[int]:
-        """Return a job's planned run, then what its schedule alone gives after it; only those from an instant on."""
+        """Return a job's planned run, then the times of its schedule after it, from an instant on."""
         return reports.next_runs(self._store.jobs.require(job_id), count, self._now_ms(), since)
 
     def upcoming(self, count: int = 5, job_ids: Collection[str] | None = None) -> list[Upcoming]:
-        """Return the next runs of all jobs, or of some, in the order in which they come; what is due is first."""
-        from halo_scheduler.rules.upcoming import upcoming  # noqa: PLC0415 - only when needed
+        """Return the next runs of all jobs, or of some, in order; due runs come first."""
+        from halo_scheduler.rules.statistics import upcoming  # noqa: PLC0415 - only when needed
 
         return upcoming(self._store, require_whole("count", count, 1), self._now_ms(), job_ids)
 
@@ -106,22 +118,25 @@ class Jobs:
         """Return why a job's next run is when it is, or why there is none."""
         return reports.explanation(self._store, self._store.jobs.require(job_id), self._now_ms())
 
-    def why(self, job_id: str, at: int | None = None, *, span_ms: int = 1) -> Answer:
-        """Return why a job runs next when it does; or what became, or becomes, of it at an instant.
+    def why(
+        self, job_id: str, at: int | None = None, *, span_ms: int = 1, topics: Collection[Topic] | None = None
+    ) -> Answer:
+        """Return why a job runs next when it does, or what it did or will do at an instant.
 
-        The instant may be a span: a minute, for one, is 60,000 ms from its beginning. Without an instant the job's
-        conditions are checked, which may take seconds.
+        The instant may be a span: a minute, for example, is 60,000 ms from its beginning. Without an instant, `topics`
+        limit the answer; one of them probes the job's conditions, which may take seconds.
         """
-        from halo_scheduler.why.answering import answer, answer_now  # noqa: PLC0415 - only when needed
+        from halo_scheduler.why.answering import NOW, answer  # noqa: PLC0415 - only when needed
 
+        span = None
+        if at is not None:
+            span = (require_instant("at", at), at + require_whole("span_ms", span_ms, 1))
         record, now_ms = self._store.jobs.require(job_id), self._now_ms()
-        if at is None:
-            return answer_now(self._store, record, now_ms, self.check_condition)
-        span = (require_instant("at", at), at + require_whole("span_ms", span_ms, 1))
-        return answer(self._store, record, span, now_ms)
+        wanted = NOW if topics is None else topics
+        return answer(self._store, record, now_ms, span=span, look=self.check_condition, topics=wanted)
 
     def situations(self, job_ids: Iterable[str] | None = None) -> dict[str, Situation]:
-        """Return what jobs are doing, what they wait for and when they run next: of all, or of some."""
+        """Return what jobs are doing, what they wait for and when they run next: all jobs, or some."""
         found = read_situations(self._store.database, self._now_ms(), job_ids)
         return {line.id: situation for line, situation in found}
 
@@ -132,6 +147,17 @@ class Jobs:
             raise JobNotFoundError(f"there is no job {job_id!r}")
         return found[job_id]
 
+    def check_start(self, job_id: str) -> StartCheck:
+        """Return whether a job would start on its schedule now, or why not; probing its conditions may take seconds."""
+        record, now_ms = self._store.jobs.require(job_id), self._now_ms()
+        reason = self.situation(job_id).skip_reason(now_ms)
+        if reason is None and Capacities(self._store.database).find(record.spec.group) is not None:
+            reason = SkipReason.AT_CAPACITY
+        conditions = record.spec.policy.conditions
+        if reason is None and not all(self.check_condition(one).holds for one in conditions):
+            reason = SkipReason.CONDITION
+        return StartCheck(reason is None, reason)
+
     def holds(self, job_ids: Iterable[str]) -> dict[str, SkipReason]:
         """Return why the planned runs of some jobs would be skipped as things are: an open question, a daily limit."""
         return {
@@ -141,41 +167,41 @@ class Jobs:
         }
 
     def waits_until(self, job_id: str) -> int | None:
-        """Return until when a due job waits for its conditions; None when it waits for none, or without an end."""
+        """Return a due job's condition deadline; None if it waits for no conditions, or without a deadline."""
         return self._store.jobs.require(job_id).waits_until
 
     def check_condition(self, condition: Condition) -> ConditionState:
-        """Check whether a condition can be observed here and is met now, which may take seconds."""
+        """Check whether this system can probe a condition and whether it is met now; may take seconds."""
         return self._session.check_condition(condition)
 
-    # --- What a job does, and for whom ---------------------------------------------------------------
+    # --- Chains, usage and prompts ------------------------------------------------------------------
 
     def chain(self, job_id: str) -> Chain:
         """Return which jobs a job runs after, and which run after it."""
         return chain_of(self._store, self._store.jobs.require(job_id))
 
     def usage(self, job_id: str) -> Usage:
-        """Return how often a job ran today, for how much, and its caps."""
+        """Return how many runs a job had today, their cost, and its daily limits."""
         return reports.usage(self._store, self._store.jobs.require(job_id), self._now_ms())
 
     def pausing_assistant(self, job_id: str) -> str | None:
-        """Return the name of the assistant that paused a job; None if it is not paused, or if a person paused it."""
+        """Return the name of the assistant that paused a job; None if a person did or it is not paused."""
         return pausing_assistant(self._store, self._store.jobs.require(job_id))
 
     def assistant_acts(self, limit: int = 100, *, job_id: str | None = None) -> list[AssistantAct]:
-        """Return what assistants did, the newest first; with a job, what they did with that one."""
-        from halo_scheduler.why.assistant_acts import assistant_acts  # noqa: PLC0415 - only when needed
+        """Return the actions of assistants, newest first; with a job, only those on that job."""
+        from halo_scheduler.why.journal import assistant_acts  # noqa: PLC0415 - only when needed
 
         return assistant_acts(self._store, limit, job_id)
 
     def preview_prompt(self, spec: JobSpec, job_id: str | None = None) -> str:
-        """Return what an agent would read if a run started now, with words in brackets for what is not known yet."""
+        """Return the prompt an agent would get if a run started now, with words in brackets for unknown values."""
         from halo_scheduler.actions.run_context import preview_prompt  # noqa: PLC0415 - only when needed
 
         return preview_prompt(self._store, spec, job_id, self._now_ms())
 
     def ready_items(self, source: WorkSource) -> list[Item]:
-        """Ask a work source for its ready items, which may take long; SourceError says why it cannot be asked."""
+        """Return the ready items of a work queue, which may take long; SourceError says why it does not answer."""
         from halo_scheduler.actions.spool import spool_folder  # noqa: PLC0415 - only when needed
         from halo_scheduler.work_sources.work_desk import WorkDesk  # noqa: PLC0415
 
@@ -194,14 +220,17 @@ class Jobs:
         text: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> list[Job]:
-        """Return jobs by next run; a text is searched in name, description and group."""
+        """Return jobs, the next to run first; `text` searches names, groups, descriptions, actions and schedules."""
         jobs = (record.job for record in self._store.jobs.all())
-        wanted = (text or "").casefold()
         return [
             job
             for job in jobs
             if (status is None or job.status == status)
             and (group is None or job.group == group)
-            and wanted in f"{job.name}\n{job.description}\n{job.group or ''}".casefold()
+            and (not text or is_found(text, _searched_text(job)))
             and (metadata or {}).items() <= job.metadata.items()
         ]
+
+
+def _searched_text(job: Job) -> str:
+    return searched_text(job.name, job.group, job.description, job.schedule, job.action)

@@ -1,4 +1,4 @@
-"""Former names of what now stands on the parts of `Scheduler`: deprecated, and removed in the next version."""
+"""Former names that moved to the parts of `Scheduler`: deprecated, and removed in the next version."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ MOVED = {
 
 
 def find_moved(scheduler: Scheduler, name: str) -> object:
-    """Return what a former name stood for, with a warning that says what to write instead."""
+    """Return what a former name referred to, with a warning that names the replacement."""
     if name in MOVED:
         _warn(name, f"scheduler.{MOVED[name]}")
         return attrgetter(MOVED[name])(scheduler)
@@ -100,7 +100,7 @@ def _warn(name: str, instead: str) -> None:
 
 
 def _as_assistant(name: str) -> tuple[str, Callable[..., Any]]:
-    """Return an edit that an assistant makes by the name that people use too."""
+    """Return an edit that an assistant makes under the method name that people use."""
 
     def call(scheduler: Scheduler, *given: Any, **named: Any) -> Any:
         with _assisting(scheduler):

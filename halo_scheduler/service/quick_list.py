@@ -1,9 +1,9 @@
-"""An overview of the jobs for whoever waits for it: read with as little as possible of everything else."""
+"""A fast overview of the jobs, which loads as little else as possible."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from halo_scheduler.model import JobStatus
 from halo_scheduler.paths import database_path
@@ -20,7 +20,7 @@ __all__ = ["JobLine", "Overview"]
 
 
 class Overview:
-    """What a list shows of the jobs; used by the thread that opened it."""
+    """The rows of a job list; used only by the thread that opened it."""
 
     def __init__(self, database: Database, now_ms: int = 0) -> None:
         self._database = database
@@ -29,17 +29,17 @@ class Overview:
 
     @classmethod
     def open(cls, now_ms: int, path: Path | None = None) -> Self:
-        """Open a database, or the default one, creating it or bringing it up to date if it can be written."""
+        """Open a database, or the default one, creating or migrating it if it can be written."""
         return cls(open_to_read(database_path() if path is None else path, now_ms), now_ms)
 
     @property
     def refusal(self) -> str:
-        """Why the database can only be read: a sentence; nothing if it can be written."""
+        """Why the database is read-only, as a sentence; empty if it can be written."""
         return self._database.refusal
 
     @classmethod
     def open_for_reading(cls, path: Path | None = None) -> Self:
-        """Open a database, or the default one, as it is; nothing is made or brought up to date."""
+        """Open a database, or the default one, read-only as it is; nothing is created or migrated."""
         return cls(Database.open_for_reading(database_path() if path is None else path))
 
     def __enter__(self) -> Self:
@@ -51,18 +51,42 @@ class Overview:
     def list_jobs(
         self, *, status: JobStatus | None = None, group: str | None = None, text: str | None = None
     ) -> list[tuple[JobLine, Situation]]:
-        """Return jobs with their situations by next run; a text is looked for in name, description and group."""
-        wanted = (text or "").casefold()
-        return [
+        """Return jobs with their situations by next run; a text is searched in everything a list shows of a job."""
+        jobs = [
             (job, situation)
             for job, situation in read_situations(self._database, self._now_ms)
-            if (status is None or job.status == status)
-            and (group is None or job.group == group)
-            and wanted in f"{job.name}\n{job.description}\n{job.group or ''}".casefold()
+            if (status is None or job.status == status) and (group is None or job.group == group)
+        ]
+        return self._search(jobs, text) if text else jobs
+
+    def _search(self, jobs: list[tuple[JobLine, Situation]], text: str) -> list[tuple[JobLine, Situation]]:
+        """Return the jobs that match a text."""
+        from halo_scheduler.store.job_records import read_actions  # noqa: PLC0415 - most lists do without
+        from halo_scheduler.wording.search import is_found, searched_text  # noqa: PLC0415 - likewise
+
+        actions = read_actions(self._database)
+        return [
+            (job, situation)
+            for job, situation in jobs
+            if is_found(
+                text,
+                searched_text(job.name, job.group, job.description, job.schedule, actions.get(job.id)),
+            )
         ]
 
+    def list_data(
+        self, *, status: JobStatus | None = None, group: str | None = None, text: str | None = None
+    ) -> list[tuple[dict[str, Any], Situation]]:
+        """Return jobs as JSON data, with their situations; otherwise as `list_jobs` does."""
+        from halo_scheduler.store.jobs import JobTable  # noqa: PLC0415 - 20 ms that a table does without
+
+        with self._database.snapshot():
+            data = JobTable(self._database).data()
+            jobs = self.list_jobs(status=status, group=group, text=text)
+        return [(data[job.id], situation) for job, situation in jobs if job.id in data]
+
     def is_run(self, now_ms: int) -> bool:
-        """Tell whether some engine runs the jobs, in whatever process."""
+        """Return whether an engine runs the jobs, in any process."""
         from halo_scheduler.host.process import is_alive  # noqa: PLC0415 - most lists do without
         from halo_scheduler.store.lease import LeaseTable  # noqa: PLC0415 - likewise
 
@@ -70,7 +94,7 @@ class Overview:
         return row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start)
 
     def get_settings(self) -> Settings:
-        """Return what the user chose for the whole program."""
+        """Return the settings."""
         from halo_scheduler.store.settings import SettingTable  # noqa: PLC0415 - a list does without
 
         return SettingTable(self._database).read()

@@ -1,4 +1,4 @@
-"""Runs and the questions they leave: the log, output, statistics, answers."""
+"""Runs and their questions: the log, output, statistics, answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PAGE = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStats:
-    """A job's history in numbers; the streak counts the same outcome back from the newest run."""
+    """Statistics of a job's runs; the streak counts how many of the newest runs had the same outcome."""
 
     total: int
     by_outcome: Mapping[Outcome, int]
@@ -40,18 +40,18 @@ class RunStats:
 
 
 class Runs:
-    """Reads runs and what they printed."""
+    """Reads runs and their output."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._store = session.store
 
     def get(self, run_id: str) -> Run | None:
-        """Return a run; None also while a manual run waits for its place."""
+        """Return a run; None if it does not exist, or while a manual run waits to start."""
         return self._store.runs.get(run_id)
 
     def get_many(self, run_ids: Iterable[str]) -> dict[str, Run]:
-        """Return those of some runs that are in the log."""
+        """Return the given runs that are in the log."""
         return self._store.history.get_many(run_ids)
 
     def log(
@@ -79,7 +79,7 @@ class Runs:
         return self._store.history.log(chosen, limit)
 
     def running(self) -> list[Run]:
-        """Return the runs under way, oldest first."""
+        """Return the active runs, oldest first."""
         return self._store.runs.running()
 
     def last(self, job_ids: Iterable[str]) -> dict[str, Run]:
@@ -87,44 +87,48 @@ class Runs:
         return {run.job_id: run for run in self._store.history.last_ended(job_ids)}
 
     def request_test(self, job_id: str, spec: JobSpec) -> str:
-        """Ask for a test run of a job as it was edited, and return its id; the job itself stays as it is."""
+        """Request a test run of an edited job, and return its id; the stored job does not change."""
         with self._session.edit() as edit:
             return run_requests.request_test(edit, job_id, spec)
 
-    # --- Runs that wait, and chains ------------------------------------------------------------------
+    # --- Waiting runs and chains -------------------------------------------------------------------
 
     def waiting_of(self, job_id: str) -> str | None:
-        """Return the id of a job's manual run that waits for its place, if there is one."""
+        """Return the id of a job's waiting manual run, or None."""
         return self.waiting().get(job_id)
 
     def waiting(self) -> dict[str, str]:
-        """Return the ids of the manual runs that wait for their place, by job."""
+        """Return the ids of the waiting manual runs, by job."""
         return {request.job_id: request.run_id for request in self._store.requests.triggers()}
 
     def waiting_in_chains(self) -> list[WaitingRun]:
-        """Return the runs that the end of another job's run started and that wait for their turn, longest first."""
+        """Return the waiting chain runs, longest wait first."""
         return waiting_runs(self._store)
 
     def caused_by(self, run_id: str) -> list[Run]:
-        """Return the runs of other jobs that the end of a run started, also those that then did not run."""
+        """Return the runs of other jobs that the end of a run started, skipped ones included."""
         return self._store.history.caused_by(run_id)
 
     def broken_links(self, run_id: str) -> list[BrokenLink]:
-        """Return which jobs should have run after a run, but are gone; one that is paused has a skipped run instead."""
+        """Return which jobs should have run after a run, but are gone; a paused one has a skipped run instead."""
         return broken_links(self._store, run_id)
 
     # --- Output --------------------------------------------------------------------------------------
 
     def output(self, run_id: str) -> bytes:
-        """Return what a run printed, or has printed by now; secrets are left out."""
+        """Return the output of a run, also while it runs; secrets are redacted."""
         with self.follow_output(run_id) as output:
-            # Asked first: what is held back of a run that goes on may be the beginning of a secret.
+            # Checked first: in an active run, held-back output may be the beginning of a secret.
             is_over = output.is_run_over()
             content = b"".join(iter(output.read, b""))
             return content + output.end() if is_over else content
 
+    def printed_bytes(self, run_id: str) -> int:
+        """Return how many bytes an ended run printed, which may be more than is stored; 0 if unknown."""
+        return self._store.outputs.total_bytes(run_id)
+
     def follow_output(self, run_id: str) -> OutputFollower:
-        """Return a reader that gives a run's output piece by piece, also while it runs."""
+        """Return a reader of a run's output, which also works while it runs."""
         from halo_scheduler.actions.output_reader import OutputFollower  # noqa: PLC0415 - only when needed
 
         return OutputFollower(self._store, run_id, self._session.secrets)
@@ -140,7 +144,7 @@ class Runs:
         until: int | None = None,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> Iterator[Run | None]:
-        """Yield the runs that printed a text, newest first, whatever its case; None after each page searched."""
+        """Yield the runs whose output contains a text, newest first, ignoring case; None after each searched page."""
         chosen = RunFilter(job_id=job_id, outcomes=outcomes, trigger=trigger, since=since, until=until)
         return self._search(text.casefold(), chosen, is_cancelled)
 
@@ -168,7 +172,7 @@ class Runs:
     # --- Statistics ----------------------------------------------------------------------------------
 
     def stats(self, job_id: str, since: int | None = None) -> RunStats:
-        """Return a job's history in numbers."""
+        """Return statistics of a job's runs."""
         self._store.jobs.require(job_id)
         ends = self._store.runs.ends(job_id, since)
         outcomes = [outcome for outcome, _ in ends]
@@ -196,26 +200,26 @@ class Runs:
         outcome: Outcome | None = None,
         trigger: Trigger | None = None,
     ) -> list[DayCount]:
-        """Return how the ended runs of each local day went, days without any left out."""
+        """Return the outcomes of the ended runs per local day, without empty days."""
         return reports.days(self._store, since, until, job_id=job_id, outcome=outcome, trigger=trigger)
 
     def gaps(self, since: int) -> list[Gap]:
-        """Return when no engine was awake and something was caught up or missed because of it, newest first."""
+        """Return the times Halo was off or asleep that led to missed or caught-up runs, newest first."""
         return reports.gaps(self._store, since)
 
     def alarms(self, since: int) -> list[Alarm]:
-        """Return when the engine noticed, from an instant on, that it did not do its work; oldest first."""
+        """Return the engine's alarms (it hung or started nothing) from an instant on, oldest first."""
         return reports.alarms(self._store, since)
 
-    # --- Failures nobody has seen --------------------------------------------------------------------
+    # --- Unseen failures -----------------------------------------------------------------------------
 
     def unseen_failures(self) -> list[Run]:
-        """Return failures since `mark_failures_seen`, newest first, a hundred at most; no tests, no removed jobs."""
+        """Return failures since `mark_failures_seen`, newest first, at most a hundred; no tests, no removed jobs."""
         seq, under_way = self._store.settings.failures_seen()
         return self._store.history.failures_after(seq, under_way, _MOST_UNSEEN)
 
     def mark_failures_seen(self) -> None:
-        """Remember that all failures up to now were seen; what is under way now can still become one."""
+        """Mark all failures up to now as seen; runs that are active now can still fail later."""
         with self._session.edit() as edit:
             refuse_assistants(edit.actor, "mark failures as seen")
             history = self._store.history
@@ -231,16 +235,16 @@ class Questions:
         self._table = session.store.questions
 
     def list(self, *, include_settled: bool = False, limit: int = 100) -> list[Question]:
-        """Return the open questions, oldest first; with those that are settled, newest first."""
+        """Return the open questions, oldest first; or with the settled ones, newest first."""
         require_whole("limit", limit, 1)
         return self._table.newest(limit) if include_settled else self._table.open_ones(limit)
 
     def get(self, question_id: str) -> Question | None:
-        """Return a question, in whatever state it is."""
+        """Return a question in any state."""
         return self._table.get(question_id)
 
     def of_run(self, run_id: str) -> Question | None:
-        """Return what a run asked, if it did."""
+        """Return the question of a run, or None."""
         return self._table.of_run(run_id)
 
     def answered_by(self, run_id: str) -> Question | None:
@@ -253,11 +257,11 @@ class Questions:
             return run_requests.answer_question(edit, question_id, text)
 
     def dismiss(self, question_id: str) -> None:
-        """Close a question without an answer: its job starts by itself again."""
+        """Close a question without an answer; its job is no longer on hold."""
         with self._session.edit() as edit:
             run_requests.dismiss_question(edit, question_id)
 
     def reopen(self, question_id: str) -> None:
-        """Take back that a question was dismissed: it waits for an answer again."""
+        """Reopen a dismissed question."""
         with self._session.edit() as edit:
             run_requests.reopen_question(edit, question_id)

@@ -1,4 +1,4 @@
-"""The way in for the command line, the desktop program and library users: a facade over its parts."""
+"""The entry point for the command line, the desktop program and library users: a facade over its parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from halo_scheduler.clock import Clock, SystemClock
-from halo_scheduler.errors import StaleEngineError, StoreError
+from halo_scheduler.errors import StaleEngineError, StoreError, StoreUnavailableError
 from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.model import (
     Action,
@@ -24,19 +24,19 @@ from halo_scheduler.model import (
     Policy,
     Run,
     Schedule,
+    StartCheck,
     StatusReason,
     Trigger,
 )
 from halo_scheduler.model.changes import YOU, Actor, Change
 from halo_scheduler.paths import database_path
 from halo_scheduler.rules import job_edits, pauses, run_requests
-from halo_scheduler.service.backups import Backups
 from halo_scheduler.service.engine_control import EngineControl, Status
 from halo_scheduler.service.imports import Imports
 from halo_scheduler.service.jobs import Jobs
 from halo_scheduler.service.runs import Questions, Runs, RunStats
 from halo_scheduler.service.session import Session, open_store
-from halo_scheduler.service.settings import Secrets, SettingsPart, set_group_limit
+from halo_scheduler.service.settings import Backups, Secrets, SettingsPart, set_group_limit
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """Jobs and their runs; used by the thread that opened it. What is rarely needed hangs on its parts."""
+    """Add, change and run jobs. Use it only on the thread that opened it; rarer functions are on its parts."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Scheduler:
         owner: str = "",
         actor: Actor = YOU,
     ) -> Self:
-        """Open a database, or the default one, creating it when there is none.
+        """Open a database and create it if needed; without a path, the one of the desktop program.
 
         `owner` names the program that runs the jobs, for others to read; without one, the name of the program's file.
         `actor` is who makes the edits; it is stored with each of them.
@@ -104,7 +104,7 @@ class Scheduler:
 
     @property
     def refusal(self) -> str:
-        """Why the database can only be read: a sentence; nothing if it can be written."""
+        """Why the database is read-only, as a sentence; empty if it can be written."""
         return self._store.database.refusal
 
     @property
@@ -121,7 +121,7 @@ class Scheduler:
         try:
             self.stop(wait=False)
         except (StoreError, StaleEngineError) as error:
-            # Locked or gone: the engine's lease then runs out by itself.
+            # Locked or gone: the engine's lease then expires by itself.
             _LOG.warning("%s", error)
         finally:
             self._store.close()
@@ -133,7 +133,7 @@ class Scheduler:
         self.close()
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
-        """Call a listener after every change made through this scheduler; return how to end that."""
+        """Call a listener after every change made through this scheduler; return a function that unsubscribes it."""
         return self._session.subscribe(listener)
 
     # --- Jobs ----------------------------------------------------------------------------------------
@@ -155,28 +155,13 @@ class Scheduler:
         paused_by: StatusReason | None = None,
     ) -> str:
         """Store a job and return its id; with `paused_by` it starts paused, for that reason."""
-        (added,) = self.add_jobs(
-            [
-                {
-                    "name": name,
-                    "schedule": schedule,
-                    "action": action,
-                    "job_id": job_id,
-                    "description": description,
-                    "group": group,
-                    "anchor_at": anchor_at,
-                    "enabled": enabled,
-                    "policy": policy,
-                    "metadata": metadata,
-                    "followers": followers,
-                    "paused_by": paused_by,
-                }
-            ]
-        )
-        return added
+        given: dict[str, Any] = {"name": name, "schedule": schedule, "action": action, "job_id": job_id}
+        given |= {"description": description, "group": group, "anchor_at": anchor_at, "enabled": enabled}
+        given |= {"policy": policy, "metadata": metadata, "followers": followers, "paused_by": paused_by}
+        return self.add_jobs([given])[0]
 
     def add_jobs(self, jobs: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Store several jobs, all or none; each is given as the arguments of `add_job`.
+        """Store several jobs in one transaction, all or none; each is a mapping of arguments for `add_job`.
 
         One may follow another of them, by its `job_id`. Conditions that cannot be observed here are refused, and
         checking that may take seconds.
@@ -195,7 +180,7 @@ class Scheduler:
         seen: JobSpec | None = None,
         **changes: Any,
     ) -> None:
-        """Change what is given of a job's spec, and nothing else; refused whole when it would be invalid.
+        """Change the given fields of a job; nothing is changed if one of them is invalid.
 
         With `paused_by` the job is paused in the same step, for that reason. With `seen`, the spec that the changes
         were made from, it is refused if the job has another one by now. New conditions that cannot be observed here
@@ -206,17 +191,17 @@ class Scheduler:
             job_edits.update(edit, job_id, changes, paused_by=paused_by, seen=seen)
 
     def remove_job(self, job_id: str) -> None:
-        """Put a job into the trash, where it stays for 30 days."""
+        """Move a job to the trash, where it is kept for 30 days."""
         with self._session.edit() as edit:
             job_edits.remove(edit, job_id)
 
     def restore_job(self, job_id: str) -> None:
-        """Take a job out of the trash; it goes on from now."""
+        """Restore a job from the trash; missed runs aren't caught up."""
         with self._session.edit() as edit:
             job_edits.restore(edit, job_id)
 
     def get_job(self, job_id: str) -> Job | None:
-        """Return a job, unless it does not exist or lies in the trash."""
+        """Return a job; None if it does not exist or is in the trash."""
         return self.jobs.get(job_id)
 
     def list_jobs(
@@ -227,17 +212,17 @@ class Scheduler:
         text: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> list[Job]:
-        """Return jobs by next run; a text is searched in name, description and group."""
+        """Return jobs, the next to run first; `text` searches names, groups, descriptions, actions and schedules."""
         return self.jobs.list(status=status, group=group, text=text, metadata=metadata)
 
     def list_removed(self) -> list[Job]:
-        """Return the jobs in the trash, the last removed first."""
+        """Return the jobs in the trash, the latest first."""
         return self.jobs.removed()
 
-    # --- Pauses, advice and limits -------------------------------------------------------------------
+    # --- Pauses, hints and limits --------------------------------------------------------------------
 
     def pause_job(self, job_id: str, until: int | None = None) -> bool:
-        """Pause a job, for good or until an instant; one that runs finishes first.
+        """Pause a job until it is resumed, or until an instant; a current run finishes.
 
         What waits for a review goes on waiting, whatever the instant. Return False if an assistant asked for it and
         a person's pause or a review already holds the job.
@@ -246,12 +231,12 @@ class Scheduler:
             return pauses.pause(edit, [job_id], until)
 
     def pause_all(self, until: int | None = None) -> None:
-        """Pause every job that is neither disabled nor already paused for longer."""
+        """Pause all jobs that are neither disabled nor already paused for longer."""
         with self._session.edit() as edit:
             pauses.pause_all(edit, until)
 
     def resume_job(self, job_id: str, *, seen: JobSpec | None = None) -> None:
-        """Let a paused or disabled job go on from now, its error count at 0; nothing is caught up.
+        """Resume a paused or disabled job and reset its error count; missed runs aren't caught up.
 
         With `seen`, the spec that the person saw, it is refused if an assistant has changed the job since.
         """
@@ -259,7 +244,7 @@ class Scheduler:
             pauses.resume(edit, [job_id], seen)
 
     def resume_all(self) -> None:
-        """Resume every paused job; not disabled ones, nor a `once` whose time is past, nor what waits for a review."""
+        """Resume all paused jobs except those that wait for a review and a `once` whose time has passed."""
         with self._session.edit() as edit:
             pauses.resume_all(edit)
 
@@ -272,7 +257,7 @@ class Scheduler:
         *,
         source: HintSource = HintSource.PROGRAM,
     ) -> None:
-        """Advise a pace for a while: a faster one counts at once, a slower one after the next run."""
+        """Propose a pace for a while: a faster one applies at once, a slower one after the next run."""
         with self._session.edit() as edit:
             pauses.propose_interval(edit, job_id, interval, ttl=ttl, reason=reason, source=source)
 
@@ -285,38 +270,46 @@ class Scheduler:
         *,
         source: HintSource = HintSource.PROGRAM,
     ) -> None:
-        """Advise one run at an instant; it counts if it is earlier than what is planned."""
+        """Propose one run at an instant; it applies if it is earlier than the planned run."""
         with self._session.edit() as edit:
             pauses.propose_next_run(edit, job_id, at, ttl=ttl, reason=reason, source=source)
 
     def clear_hints(self, job_id: str, *, source: HintSource = HintSource.PROGRAM) -> None:
-        """Forget all advice, and plan as the schedule says; `source` is who wants it so."""
+        """Remove all hints and return to the schedule; `source` is who asks for it."""
         with self._session.edit() as edit:
             pauses.clear_hints(edit, job_id, source)
 
     def set_group_limit(self, group: str, max_concurrent: int | None) -> None:
-        """Let at most so many jobs of a group run at once; None lifts the limit."""
+        """Limit how many jobs of a group may run at once; None removes the limit."""
         with self._session.edit() as edit:
             set_group_limit(edit, group, max_concurrent)
 
     # --- Runs ----------------------------------------------------------------------------------------
 
-    def trigger(self, job_id: str) -> str:
-        """Ask for a manual run and return its id; the engine starts it as soon as there is a place."""
+    def trigger(self, job_id: str, *, now: bool = False) -> str:
+        """Request a manual run and return its id; the engine starts it as soon as the limits allow.
+
+        With `now` it passes the limit of its group, also if it waits already; never that of all jobs.
+        """
         with self._session.edit() as edit:
-            return run_requests.trigger(edit, job_id)
+            return run_requests.trigger(edit, job_id, now=now)
 
     def cancel_run(self, run_id: str) -> None:
-        """Ask for a run to be stopped; one that has ended is left as it is."""
-        with self._session.edit() as edit:
-            run_requests.cancel(edit, run_id)
+        """Stop a run; one that has ended stays as it is."""
+        try:
+            with self._session.edit() as edit:
+                run_requests.cancel(edit, run_id)
+        except StoreUnavailableError:
+            # Requests belong into the store, but a broken store must not keep a run from being stopped.
+            if self._session.actor.is_assistant or not self.engine.stop_run(run_id):
+                raise
 
     def get_run(self, run_id: str) -> Run | None:
-        """Return a run; None also while a manual run waits for its place."""
+        """Return a run; None if it does not exist, or while a manual run waits to start."""
         return self.runs.get(run_id)
 
     def get_output(self, run_id: str) -> bytes:
-        """Return what a run printed, or has printed by now; secrets are left out."""
+        """Return the output of a run, also while it runs; secrets are redacted."""
         return self.runs.output(run_id)
 
     def get_run_log(
@@ -344,13 +337,17 @@ class Scheduler:
         )
 
     def get_run_stats(self, job_id: str, since: int | None = None) -> RunStats:
-        """Return a job's history in numbers."""
+        """Return statistics of a job's runs."""
         return self.runs.stats(job_id, since)
+
+    def check(self, job_id: str) -> StartCheck:
+        """Return whether a job would start by itself now, or why not; checking its conditions may take seconds."""
+        return self.jobs.check_start(job_id)
 
     # --- The engine ----------------------------------------------------------------------------------
 
     def on_job_due(self, handler: Handler, name: str | None = None) -> None:
-        """Register the function that runs callback jobs of that name; without a name, all the others."""
+        """Register the handler of callback jobs with this name; without a name, of all others."""
         self.engine.on_job_due(handler, name)
 
     def start(
@@ -361,26 +358,28 @@ class Scheduler:
         heartbeat_ms: int | None = None,
         alarmed: Callable[[Alarm], None] = lambda _alarm: None,
     ) -> None:
-        """Run due jobs from now on; needs a Qt event loop. EngineHeldError names another engine.
+        """Start running due jobs; needs a Qt event loop. Raises EngineHeldError if another engine runs them.
+
+        Without effect while the engine already runs here.
 
         With `adopt_orphans`, this process becomes a subreaper on Linux until `stop`: no process can leave the tree of
         its run unseen. That concerns every process it starts, so it is for programs that are Halo's own.
         `heartbeat` is called whenever the loop wakes up and works, and at least once in `heartbeat_ms`. `alarmed` is
-        called when the engine notices that it does not do its work, on whatever thread: its own may be what hangs.
+        called when the engine notices that it does not do its work, on any thread: its own may be what hangs.
         """
         self.engine.start(
             adopt_orphans=adopt_orphans, heartbeat=heartbeat, heartbeat_ms=heartbeat_ms, alarmed=alarmed
         )
 
     def tick(self) -> None:
-        """Do once what the engine does when it wakes, for those who drive the time themselves.
+        """Run one pass of the engine: record ends, claim what is due, start it. For programs without an event loop.
 
         Handlers that end within a second are waited for and recorded; those that return a Future are not.
         """
         self.engine.tick()
 
     def stop(self, wait: bool = True, timeout_ms: int = 30_000, *, end_runs: bool = False) -> None:  # noqa: FBT001, FBT002 - a public name
-        """Start nothing any more and wait for what runs; SchedulerShutdownError counts what did not end in time.
+        """Start no more runs and wait for current ones; raises SchedulerShutdownError if some do not end in time.
 
         With `end_runs` that is then stopped, as a cancelled run is; otherwise commands live on, and the next
         engine takes them up.
@@ -388,7 +387,7 @@ class Scheduler:
         self.engine.stop(wait=wait, timeout_ms=timeout_ms, end_runs=end_runs)
 
     def status(self) -> Status:
-        """Return what the engine is doing, in whatever process it is."""
+        """Return what the engine is doing, in this or another process."""
         return self.engine.status()
 
     if not TYPE_CHECKING:  # A checker is to find what has moved, not to take every name for one.

@@ -1,4 +1,4 @@
-"""What the parts of a scheduler share: the open store, the actor, and how others hear of changes."""
+"""What the parts of a scheduler share: the open store, the actor, and the publishing of changes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from halo_scheduler.ipc.client import poke
 from halo_scheduler.model import Condition, JobSpec, Policy
 from halo_scheduler.model.changes import Actor, Change, gathered
 from halo_scheduler.model.settings import AssistantAccess
-from halo_scheduler.rules.admission import refuse_unobservable
 from halo_scheduler.rules.assistants import require_access
-from halo_scheduler.rules.edit import Edit, begin_edit
+from halo_scheduler.rules.edit import Edit, begin_edit, refuse_unobservable
 from halo_scheduler.store.secrets import SecretStore
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.probing import ConditionState
+    from halo_scheduler.conditions.looking import ConditionState
     from halo_scheduler.engine.loop import EngineLoop
 
 _OPENING_TRIES = 3
@@ -30,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Session:
-    """One open database, used by the thread that opened it."""
+    """One open database, used only by the thread that opened it."""
 
     def __init__(self, store: Store, clock: Clock, actor: Actor) -> None:
         self.store = store
@@ -48,7 +47,7 @@ class Session:
 
     @contextmanager
     def acting_as(self, actor: Actor) -> Iterator[None]:
-        """Make every edit inside on behalf of another actor."""
+        """Make every edit inside the block on behalf of another actor."""
         before, self.actor = self.actor, actor
         try:
             yield
@@ -57,13 +56,13 @@ class Session:
 
     @contextmanager
     def edit(self) -> Iterator[Edit]:
-        """Make one edit in one transaction, then publish what it changed."""
+        """Make one edit in one transaction, then publish its changes."""
         with begin_edit(self.store, self.actor, self.clock.now_ms()) as edit:
             yield edit
         self.changed(*edit.changes)
 
     def changed(self, *changes: Change) -> None:
-        """Wake the engine, in this process or another, and publish what was written."""
+        """Wake the engine, in this process or another, and publish the changes."""
         if self.loop is not None:
             self.loop.look_again()
         elif changes:
@@ -72,7 +71,7 @@ class Session:
             self.publish(change)
 
     def publish(self, change: Change) -> None:
-        """Pass a change on to everybody who listens, here and through the engine's socket."""
+        """Publish a change to every listener, here and through the engine's socket."""
         if self.loop is not None:
             self.loop.tell(change)
         for listener in list(self._listeners):
@@ -82,38 +81,38 @@ class Session:
                 _LOG.exception("a listener failed")
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
-        """Call a listener after every change, and return how to end that."""
+        """Call a listener after every change; return a function that unsubscribes it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def refuse_unobservable(self, specs: Iterable[JobSpec], known: Sequence[Condition] = ()) -> None:
-        """Refuse conditions that are not `known` and cannot be observed here, which may take seconds.
+        """Refuse conditions that are not `known` and cannot be probed on this system, which may take seconds.
 
-        Never in a transaction, whose end others wait for; and not for an assistant that may not edit.
+        Never called inside a transaction, which would block others, nor for an assistant that may not edit.
         """
         if self.actor.is_assistant:
             require_access(self.store, AssistantAccess.EDIT)
         refuse_unobservable(specs, known, self.check_condition)
 
     def refuse_unobservable_change(self, job_id: str, policy: Policy | None) -> None:
-        """Refuse the new conditions of a job's changed policy that cannot be observed here."""
+        """Refuse new conditions in a job's changed policy that cannot be probed on this system."""
         if isinstance(policy, Policy) and policy.conditions:
             spec = self.store.jobs.require(job_id).spec
             self.refuse_unobservable([replace(spec, policy=policy)], spec.policy.conditions)
 
     def check_condition(self, condition: Condition) -> ConditionState:
-        """Check whether a condition can be observed here and is met now, which may take seconds."""
-        from halo_scheduler.conditions.probing import check_condition  # noqa: PLC0415 - only when needed
+        """Check whether this system can probe a condition and whether it is met now; may take seconds."""
+        from halo_scheduler.conditions.looking import check_condition  # noqa: PLC0415 - only when needed
 
         return check_condition(condition)
 
 
 def open_store(path: Path, now_ms: int) -> Store:
-    """Open a database; on a full disk, reclaim space first, which a job that goes on printing may take again."""
+    """Open a database; on a full disk, free space first, which a printing job may use up again."""
     for _ in range(_OPENING_TRIES):
         with suppress(StoreFullError):
             return Store.open(path, now_ms)
-        from halo_scheduler.engine.full_disk import reclaim_beside  # noqa: PLC0415 - on a full disk only
+        from halo_scheduler.engine.maintenance import reclaim_beside  # noqa: PLC0415 - on a full disk only
 
         reclaim_beside(path)
     return Store.open(path, now_ms)

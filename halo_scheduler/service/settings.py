@@ -1,19 +1,33 @@
-"""Settings and secrets: what the user sets up for the whole program."""
+"""Settings, secrets and backups of the whole program."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
-from halo_scheduler.errors import ScheduleError
+from halo_scheduler.errors import (
+    EngineHeldError,
+    ScheduleError,
+    StoreDamagedError,
+    StoreError,
+    StoreUnavailableError,
+)
 from halo_scheduler.grammar.checks import require_label, require_whole
+from halo_scheduler.host.private_files import require_own_data_folder
+from halo_scheduler.host.process import is_alive
+from halo_scheduler.ipc.client import poke
 from halo_scheduler.model.changes import ChangeKind
 from halo_scheduler.model.settings import AssistantAccess, Settings
 from halo_scheduler.rules.assistants import refuse_assistants, require_access
 from halo_scheduler.rules.edit import Edit
 from halo_scheduler.service.session import Session
-from halo_scheduler.store.secret_names import SecretName, SecretPlace
-from halo_scheduler.store.secrets import has_keyring
+from halo_scheduler.store.backup import Backup, Tell, back_up, check, list_backups, restore, unheard
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.lease import LeaseTable
+from halo_scheduler.store.secrets import SecretName, SecretPlace, has_keyring
+
+__all__ = ["Backup", "Backups", "find_backups", "make_backup", "newest_usable", "restore_backup"]
 
 
 class SettingsPart:
@@ -23,15 +37,15 @@ class SettingsPart:
         self._session = session
 
     def read(self) -> Settings:
-        """Return the settings as they are stored, with defaults for the others."""
+        """Return the settings, with defaults for those not stored."""
         return self._session.store.settings.read()
 
     def require_assistants_may(self, access: AssistantAccess) -> None:
-        """Refuse what the settings do not allow assistants to do; each edit checks it again in its transaction."""
+        """Raise unless the settings allow assistants this access; each edit checks it again in its transaction."""
         require_access(self._session.store, access)
 
     def change(self, **changes: Any) -> Settings:
-        """Change the settings that are given, at once; refused whole when the result would be invalid."""
+        """Change the given settings together; refused as a whole if the result would be invalid."""
         with self._session.edit() as edit:
             return _change(edit, changes)
 
@@ -43,7 +57,7 @@ class Secrets:
         self._session = session
 
     def list(self) -> list[SecretName]:
-        """Return the names of the secrets and where each is kept."""
+        """Return the names of the secrets and where each is stored."""
         return self._session.secrets.list()
 
     def set(self, name: str, value: str, *, in_file: bool = False) -> None:
@@ -53,12 +67,12 @@ class Secrets:
         self._session.secrets.set(name, value, place, self._session.clock.now_ms())
 
     def remove(self, name: str) -> None:
-        """Delete a secret; jobs that use it fail from then on, and say so."""
+        """Delete a secret; jobs that use it will fail with a clear error."""
         refuse_assistants(self._session.actor, "remove secrets")
         self._session.secrets.remove(name)
 
     def has_keyring(self) -> bool:
-        """Tell whether this system has a keyring that can store secrets; asking may take a moment."""
+        """Return whether this system has a keyring that can store secrets; may take a moment."""
         return has_keyring()
 
 
@@ -76,10 +90,91 @@ def _change(edit: Edit, changes: dict[str, Any]) -> Settings:
 
 
 def set_group_limit(edit: Edit, group: str, max_concurrent: int | None) -> None:
-    """Let at most so many jobs of a group run at once; None lifts the limit."""
+    """Limit how many jobs of a group may run at once; None removes the limit."""
     refuse_assistants(edit.actor, "limit groups")
     require_label("group", group)
     if max_concurrent is not None:
         require_whole("max_concurrent", max_concurrent, 1)
     edit.store.groups.set_limit(group, max_concurrent)
     edit.changed(ChangeKind.JOB)
+
+
+class Backups:
+    """Makes and lists backups of an open database."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def make(self) -> Backup:
+        """Back up everything except output now."""
+        return make_backup(self._session.path, self._session.clock.now_ms())
+
+    def list(self) -> list[Backup]:
+        """Return the backups, newest first."""
+        return find_backups(self._session.path)
+
+
+def make_backup(path: Path, now_ms: int, tell: Tell = unheard) -> Backup:
+    """Back up a database now; `tell` is called with the progress and the total."""
+    if not path.exists():
+        raise StoreUnavailableError(f"there is no database at {path} yet")
+    database = Database.open(path)
+    try:
+        return back_up(database, now_ms, tell)
+    finally:
+        database.close()
+
+
+def find_backups(path: Path) -> list[Backup]:
+    """Return the backups of a database, newest first; UnsafeFilesError if the folder belongs to another user."""
+    require_own_data_folder(path)
+    return list_backups(path)
+
+
+def newest_usable(path: Path) -> Backup | None:
+    """Return the newest backup that passes the integrity check; slow for large ones."""
+    for backup in list_backups(path):
+        try:
+            check(backup.path)
+        except StoreError:
+            continue
+        return backup
+    return None
+
+
+def restore_backup(
+    path: Path, chosen: Path | None, now_ms: int, tell: Tell = unheard
+) -> tuple[Path, Path | None]:
+    """Replace a database with a backup, or with the newest valid one.
+
+    Returns the backup and the new path of the old database. Refused while an engine runs on it.
+    """
+    _refuse_while_held(path, now_ms)
+    for backup in [Backup(chosen, now_ms)] if chosen else list_backups(path):
+        try:
+            aside = restore(path, backup, now_ms, tell)
+        except StoreDamagedError:
+            if chosen:
+                raise
+            continue
+        # An engine that still has the old, moved file open notices the new one and stops.
+        poke(path)
+        return backup.path, aside
+    raise StoreUnavailableError(f"there is no usable backup of {path}")
+
+
+def _refuse_while_held(path: Path, now_ms: int) -> None:
+    if not path.exists():
+        return
+    try:
+        database = Database.open(path)
+    except StoreDamagedError:
+        return
+    try:
+        row = LeaseTable(database).read()
+    except StoreError:
+        return
+    finally:
+        database.close()
+    if row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start):
+        raise EngineHeldError(f"the database is in use by {row.owner} (process {row.pid}); stop it first")

@@ -1,4 +1,4 @@
-"""Backups: everything but the runs' output, checked before they are trusted."""
+"""Backups: everything except the output of runs, verified before use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KEPT = 7
 _LEFT_OUT = "scheduler_run_output"
 _ROWS_AT_ONCE = 10_000
 _BYTES_AT_ONCE = 1 << 20
-# What it takes to copy a row, against putting it into an index.
+# Relative cost of copying a row and of indexing it.
 _WEIGHTS = {"table": 7, "index": 1}
 _BEFORE_ALL = -(1 << 63)
 
@@ -34,7 +34,7 @@ Tell = Callable[[int, int], None]
 
 
 def unheard(_done: int, _total: int) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Backup:
 
 
 def back_up(database: Database, now_ms: int, tell: Tell = unheard) -> Backup:
-    """Copy the database in one read transaction, keep the newest seven, and return the new one."""
+    """Copy the database in one read transaction, keep the newest seven backups, and return the new one."""
     folder = _folder(database.path)
     with translated(folder):
         make_private_folder(folder)
     target = folder / f"{database.path.stem}-{now_ms}.db"
-    # Another program may make one in the same moment.
+    # Another process may create one at the same moment.
     partial = target.with_suffix(f".{os.urandom(4).hex()}.part")
     with translated(partial):
         os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -64,7 +64,7 @@ def back_up(database: Database, now_ms: int, tell: Tell = unheard) -> Backup:
 
 
 def list_backups(path: Path) -> list[Backup]:
-    """Return our backups of a database, newest first; another in the same folder has its own."""
+    """Return the backups of a database, newest first; other databases in the same folder have their own."""
     name = re.compile(rf"{re.escape(path.stem)}-([0-9]{{1,18}})\.db", re.ASCII)
     folder = _folder(path)
     with translated(folder):
@@ -74,7 +74,7 @@ def list_backups(path: Path) -> list[Backup]:
 
 
 def restore(path: Path, backup: Backup, now_ms: int, tell: Tell = unheard) -> Path | None:
-    """Put a backup in the database's place; what was there is set aside, and its new path returned."""
+    """Replace the database with a backup; the old file is set aside, and its new path returned."""
     with translated(backup.path):
         source = os.fdopen(open_trusted_backup(backup.path), "rb")
     with source:
@@ -84,7 +84,7 @@ def restore(path: Path, backup: Backup, now_ms: int, tell: Tell = unheard) -> Pa
 
 def _replace(path: Path, source: BinaryIO, now_ms: int, tell: Tell) -> Path | None:
     size = os.fstat(source.fileno()).st_size
-    # Looking through it takes about as long as copying it.
+    # Checking it takes about as long as copying it.
     tell(size, 2 * size)
     moment = datetime.fromtimestamp(now_ms / 1_000, UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = _unused(path, moment)
@@ -100,14 +100,14 @@ def _replace(path: Path, source: BinaryIO, now_ms: int, tell: Tell) -> Path | No
             file.flush()
             os.fsync(file.fileno())
         had_one = path.exists()
-        # The journals first: they must never lie beside a file that is not theirs.
+        # The journals first: they must never lie beside a file they do not belong to.
         for ending in ("-wal", "-shm"):
             beside = path.with_name(path.name + ending)
             if beside.exists():
                 beside.rename(aside.with_name(aside.name + ending))
         if had_one:
             aside.hardlink_to(path)
-        # In one step: there is a database at every moment.
+        # Atomically: there is a database at every moment.
         partial.replace(path)
     return aside if had_one else None
 
@@ -118,7 +118,7 @@ def _unused(path: Path, moment: str) -> Path:
 
 
 def check(path: Path) -> None:
-    """Raise StoreDamagedError unless SQLite finds the file in order."""
+    """Raise StoreDamagedError unless SQLite's integrity check passes."""
     database = Database.open_as_it_is(path)
     try:
         answer = database.rows("PRAGMA quick_check(1)")
@@ -132,7 +132,7 @@ def check(path: Path) -> None:
 
 
 def _copy(database: Database, target: Path, tell: Tell) -> None:
-    """Copy every table but the output through an attached file, so that all is of one moment."""
+    """Copy every table except the output into an attached file, from one snapshot."""
     database.rows("ATTACH ? AS copy", [str(target)])
     try:
         database.run_script("PRAGMA copy.journal_mode = OFF")
@@ -160,7 +160,7 @@ def _count(database: Database, table: str) -> int:
 
 
 def _copy_rows(database: Database, table: str) -> Iterator[int]:
-    """Copy a table in pieces, and yield after each how many rows that were so far."""
+    """Copy a table in chunks, and yield the number of rows so far after each."""
     copied, after = 0, _BEFORE_ALL
     while True:
         piece = f'SELECT rowid FROM main."{table}" WHERE rowid > ? ORDER BY rowid LIMIT {_ROWS_AT_ONCE}'

@@ -1,4 +1,4 @@
-"""The connection to the database: private files, safe settings, errors a user can act on."""
+"""The database connection: private files, safe settings, errors that tell the user what to do."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from halo_scheduler.errors import (
     StoreDamagedError,
     StoreError,
     StoreFullError,
+    StoreLockedError,
     StoreReadOnlyError,
     StoreReplacedError,
     StoreUnavailableError,
@@ -27,16 +28,16 @@ from halo_scheduler.host.private_files import FILE_MODE, require_private_databas
 _BUSY_TIMEOUT_MS = 5_000
 _BETWEEN_LOOKS_S = 0.01
 _READING_TIMEOUT_MS = 1_000
-# A new journal needs about as much.
+# About the size of a new journal.
 _LEAST_FREE = 64 << 10
 _AS_IT_IS = "mode=ro&immutable=1"
 _SETTINGS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA trusted_schema = OFF",
-    # A tick may write thousands of rows here and there: with room for their pages, none is read or written twice.
+    # A tick may write thousands of scattered rows: a cache this large reads and writes each page once.
     "PRAGMA cache_size = -8000",
-    # And what it wrote is copied into the main file now and then, not after each such tick.
+    # Checkpoint now and then, not after each such tick.
     "PRAGMA wal_autocheckpoint = 4000",
 )
 
@@ -48,14 +49,14 @@ Value = str | int | float | bytes | None
 
 
 class _Content(NamedTuple):
-    """What changes whenever somebody writes to a file."""
+    """A fingerprint of a file that changes with every write."""
 
     size: int
     written_ns: int
 
 
 class Database:
-    """One open database, used by the thread that opened it."""
+    """One open database, used only by the thread that opened it."""
 
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self.path = path
@@ -71,7 +72,7 @@ class Database:
     def open(cls, path: Path, *, must_exist: bool = False) -> Self:
         """Open or create the file, readable by its owner only, whatever the umask.
 
-        With `must_exist`, a file that is gone stays gone: an engine's helper must not put an empty one in its place.
+        With `must_exist` a missing file is not created, so that a deleted database is not replaced by an empty one.
         """
         with translated(path):
             if not must_exist:
@@ -81,54 +82,54 @@ class Database:
             _set_journal(connection)
             for setting in _SETTINGS:
                 connection.execute(setting).fetchall()
-            # Damage shows at the first look into the schema, and should show here.
+            # Reading the schema reveals damage; it should be reported here.
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         return cls(path, connection)
 
     @classmethod
     def open_for_reading(cls, path: Path) -> Self:
-        """Open a file that is there, as it is; nothing is written, made or changed, whatever is asked."""
+        """Open an existing file read-only; nothing is written, created or changed."""
         with translated(path):
             require_readable_database(path)
-            # Without a journal nobody has it open, and SQLite need not make one: it would leave it behind.
+            # Without a journal no process has the file open. SQLite must not create one, as it would leave it behind.
             if not path.with_name(f"{path.name}-wal").exists():
                 return cls(path, _reading_connection(path, _AS_IT_IS))
             try:
                 return cls(path, _reading_connection(path, "mode=ro"))
             except (apsw.CantOpenError, apsw.IOError):
-                # A journal on a disk that is read-only or full: what it holds is out of reach, but not the rest.
+                # A journal on a read-only or full disk cannot be read; the main file can.
                 return cls(path, _reading_connection(path, _AS_IT_IS))
 
     @classmethod
     def open_as_it_is(cls, path: Path) -> Self:
-        """Open a file for reading by itself, wherever it lies: a journal beside it is not looked at."""
+        """Open a file read-only as an immutable file, ignoring any journal beside it."""
         with translated(path):
             return cls(path, _reading_connection(path, _AS_IT_IS))
 
     def close(self) -> None:
-        """Close; a second time does nothing."""
+        """Close the connection; closing twice is fine."""
         if self._is_taken_over():
-            # SQLite would delete the journals by their names, and they may be those of others by now.
+            # SQLite deletes journals by name, and these may belong to another database by now.
             with suppress(apsw.ConnectionClosedError):
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._connection.close()
 
     def _is_taken_over(self) -> bool:
-        """Tell whether another database, or another one's journals, are in the place of ours."""
+        """Return whether another database, or another one's journals, replaced ours."""
         pairs = zip(_journals(self.path), self._journals, strict=True)
         return _identity(self.path) not in ("", self.identity) or any(
             now not in ("", ours) for now, ours in pairs
         )
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
-        """Run one statement to its end and return its rows."""
+        """Run one statement and return its rows."""
         try:
             return self._connection.execute(sql, tuple(values)).fetchall()
         except apsw.Error as error:
             raise _translation(self.path, error) from error
 
     def row(self, sql: str, values: Sequence[Value] = ()) -> Row | None:
-        """Return the first row, if there is one."""
+        """Return the first row, or None."""
         rows = self.rows(sql, values)
         return rows[0] if rows else None
 
@@ -138,7 +139,7 @@ class Database:
             self._connection.execute(script).fetchall()
 
     def run_many(self, sql: str, values: Iterable[Sequence[Value]]) -> None:
-        """Run one statement with many sets of values, each of which is made when its turn comes."""
+        """Run one statement with many sets of values, generated lazily."""
         try:
             self._connection.executemany(sql, values).fetchall()
         except apsw.Error as error:
@@ -149,18 +150,18 @@ class Database:
         return self._connection.changes()
 
     def reuse_journal(self) -> None:
-        """Copy the journal into the main file as far as nobody reads it, so that its room can be used again."""
+        """Checkpoint the journal into the main file as far as readers allow, so that its space is reused."""
         self.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Let everything inside see one moment, without keeping others from writing."""
+        """Read from one snapshot inside the block, without blocking writers."""
         with self._between("BEGIN DEFERRED"):
             yield
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Let everything inside happen or nothing; inside another transaction it belongs to that one."""
+        """Run the block in a transaction; a nested one joins the outer one."""
         if self._connection.in_transaction:
             yield
             return
@@ -171,7 +172,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let everything inside read the same state, whatever others write meanwhile."""
+        """Read from one snapshot inside the block, whatever others write meanwhile."""
         if self._connection.in_transaction:
             yield
             return
@@ -179,10 +180,10 @@ class Database:
             yield
 
     def require_in_place(self) -> None:
-        """Raise StoreReplacedError when others find another file, or other journals, than this connection has open.
+        """Raise StoreReplacedError if the file or its journals were replaced since this connection opened them.
 
-        SQLite would go on writing into a file that nobody will ever find. It deletes the journals of a database only
-        when its last connection is closed, so those of an open one never change.
+        SQLite would keep writing into the deleted file. It deletes the journals of a database only when the last
+        connection closes, so those of an open database never change.
         """
         if _identity(self.path) != self.identity:
             raise StoreReplacedError(
@@ -195,10 +196,10 @@ class Database:
             )
 
     def _require_intact(self) -> None:
-        """Raise StoreDamagedError when somebody wrote over the file, which SQLite does not notice.
+        """Raise StoreDamagedError if another program overwrote the file, which SQLite does not notice.
 
-        Between checkpoints the file does not change. When it has, a new connection must find the same tables in the
-        same places; nobody can move them meanwhile, because this is called inside a transaction.
+        The file changes only at checkpoints. When it has changed, a new connection must find the same tables on the
+        same pages; they cannot move meanwhile, because this is called inside a transaction.
         """
         content = _content(self.path)
         if content == self._content:
@@ -211,7 +212,7 @@ class Database:
         self._content = content
 
     def _seen_by_others(self) -> list[Row]:
-        """Return what another process finds that opens the database now."""
+        """Return what another process would find if it opened the database now."""
         with translated(self.path):
             connection = _reading_connection(self.path, "mode=ro")
             try:
@@ -226,16 +227,16 @@ class Database:
             yield
             self.rows("COMMIT")
         except BaseException:
-            # A full disk may have rolled back already.
+            # A full disk may have rolled the transaction back already.
             if self._connection.in_transaction:
                 self.rows("ROLLBACK")
             raise
 
 
 def _set_journal(connection: apsw.Connection) -> None:
-    """Let others read while one writes: the file remembers that, so the first who opens it does it for all.
+    """Switch to write-ahead logging, so that others can read during a write; the file remembers the mode.
 
-    Who opens a new file in the same moment is waited for here, because in this one step SQLite itself does not wait.
+    Retries while another process opens the new file, because SQLite's own busy timeout does not cover this step.
     """
     patience_ends = time.monotonic() + _BUSY_TIMEOUT_MS / 1_000
     while True:
@@ -251,7 +252,7 @@ def _set_journal(connection: apsw.Connection) -> None:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say into a sentence that tells what to do."""
+    """Translate errors of SQLite and the system into messages that say what to do."""
     try:
         yield
     except (apsw.Error, OSError) as error:
@@ -261,7 +262,7 @@ def translated(path: Path) -> Iterator[None]:
 _SENTENCES: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], ...] = (
     (
         (apsw.BusyError, apsw.LockedError),
-        StoreUnavailableError,
+        StoreLockedError,
         "{path} is in use by another program; try again in a moment",
     ),
     (
@@ -294,19 +295,21 @@ def _translation(path: Path, error: Exception) -> Exception:
         return error  # Told already, or a promise of the schema that held: its caller understands it.
     error = _named(path, error)
     kind, sentence = next((kind, text) for causes, kind, text in _SENTENCES if isinstance(error, causes))
-    # Of what the system says, without its number and the path, which is there already.
+    # The system's message without its number and the path, which the sentence already has.
     said = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
     return kind(sentence.format(path=path, error=said))
 
 
 def _named(path: Path, error: Exception) -> Exception:
-    """Return an error as what it comes from: SQLite does not always say that the disk is full or read-only."""
+    """Return the real cause of an error: SQLite does not always report a full or read-only disk as such."""
     number = error.errno if isinstance(error, OSError) else None
     if number == errno.EROFS:
         return apsw.ReadOnlyError(str(error))
     if number == errno.ENOSPC:
         return apsw.FullError(str(error))
     if isinstance(error, (apsw.IOError, apsw.CantOpenError)):
+        if _is_on_read_only_disk(path):
+            return apsw.ReadOnlyError(str(error))
         space = disk_space(str(path.parent))
         if space is not None and space.free < _LEAST_FREE:
             return apsw.FullError(str(error))
@@ -327,10 +330,10 @@ def _reading_connection(path: Path, how: str) -> apsw.Connection:
 
 
 def _make_private(path: Path) -> None:
-    """Check everything that SQLite will open before it does: it would replay a journal that somebody else planted."""
+    """Check every file that SQLite will open, because it would replay a journal planted by another user."""
     require_private_database(path)
-    # SQLite gives its -wal and -shm files the permissions of the main one.
-    # One that exists is not opened here: closing it would drop the locks of every other connection in this process.
+    # SQLite gives its -wal and -shm files the permissions of the main file.
+    # An existing file is not opened here: closing it would drop the locks of every other connection in this process.
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
     except FileExistsError:
@@ -341,14 +344,28 @@ def _require_writable(path: Path) -> None:
     """Raise the OSError that opening the file for writing would raise."""
     if os.access(path, os.W_OK):
         return
-    is_read_only = sys.platform != "win32" and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
-    code = errno.EROFS if is_read_only else errno.EACCES
+    code = errno.EROFS if _is_on_read_only_disk(path) else errno.EACCES
     raise OSError(code, os.strerror(code), str(path))
 
 
+def _is_on_read_only_disk(path: Path) -> bool:
+    if sys.platform == "win32":
+        return False
+    try:
+        if os.statvfs(path).f_flag & os.ST_RDONLY:
+            return True
+        # After an error, ext4 on recent kernels refuses writes but does not set the flag.
+        os.utime(path.parent)
+    except OSError as error:
+        return error.errno == errno.EROFS
+    return False
+
+
 def _journals(path: Path) -> list[str]:
-    """Return the identities of a database's journals; "" for one that is missing."""
-    return [_identity(path.with_name(path.name + ending)) for ending in ("-wal", "-shm")]
+    """Return the identities of a database's journals; "" for a missing one."""
+    # Plain strings: this runs before each start, and a Path costs more than the call.
+    name = str(path)
+    return [_identity(name + "-wal"), _identity(name + "-shm")]
 
 
 def _content(path: Path) -> _Content:
@@ -359,9 +376,9 @@ def _content(path: Path) -> _Content:
     return _Content(status.st_size, status.st_mtime_ns)
 
 
-def _identity(path: Path) -> str:
+def _identity(path: Path | str) -> str:
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116 - see above
     except FileNotFoundError:
         return ""
     return f"{status.st_dev}:{status.st_ino}"

@@ -1,4 +1,4 @@
-"""The journal of what happened to jobs and engines: only ever added to."""
+"""The journal of what happened to jobs and engines; append-only."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One entry of the journal; `actor` made the edit, None for what the engine wrote."""
+    """One entry of the journal; `actor` made the edit, None for the engine."""
 
     seq: int
     at: int
@@ -59,7 +59,7 @@ class Event:
 
     @property
     def assistant(self) -> str | None:
-        """The name of the assistant that caused it, if one did."""
+        """The name of the assistant that caused it; None otherwise."""
         return self.actor.name if self.actor is not None and self.actor.is_assistant else None
 
 
@@ -118,9 +118,9 @@ class EventTable:
         return [_event_of(row) for row in rows]
 
     def of_assistants(self, limit: int, *, job_id: str | None = None) -> list[Event]:
-        """Return what assistants did, newest first; with a job, what they did with it.
+        """Return what assistants did, newest first; with a job, only what they did to it.
 
-        The pause that follows whatever they create or change is left out: they did not ask for it.
+        The automatic pause after each of their edits is left out.
         """
         only = "AND NOT (kind = 'job-paused' AND json_extract(detail, '$.by') IS 'assistant') "
         only += "" if job_id is None else "AND job_id = ? "
@@ -131,7 +131,7 @@ class EventTable:
         return [_event_of(row) for row in rows]
 
     def gaps_after(self, at: int, limit: int) -> list[Event]:
-        """Return the first times after an instant that an engine started or the machine woke up."""
+        """Return the first engine starts and wake-ups after an instant."""
         rows = self._database.rows(
             f"{_SELECT} WHERE kind IN ('engine-started', 'sleep-gap') AND at > ? ORDER BY at, seq LIMIT ?",
             [at, limit],
@@ -139,7 +139,7 @@ class EventTable:
         return [_event_of(row) for row in rows]
 
     def gaps(self, since: int) -> list[Event]:
-        """Return when engines started and when the machine woke up, newest first."""
+        """Return engine starts and wake-ups of the computer, newest first."""
         rows = self._database.rows(
             f"{_SELECT} WHERE kind IN ('engine-started', 'sleep-gap') AND at >= ? ORDER BY at DESC, seq DESC",
             [since],
@@ -159,7 +159,7 @@ class EventTable:
 def _values(
     at: int, kind: EventKind, job_id: str | None, detail: dict[str, object], actor: Actor | None
 ) -> list[Value]:
-    """Return the values of a row: an assistant has a column of its own, any other actor stands in the detail."""
+    """Return the values of a row: an assistant has its own column, any other actor is stored in the detail."""
     if actor is None:
         return [at, job_id, kind, _json(detail), None]
     if actor.is_assistant:

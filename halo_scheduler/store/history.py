@@ -1,4 +1,4 @@
-"""Reading the log of runs for those who look at it: pages, last runs, counts; quick with a million of them."""
+"""Queries over past runs: pages, last runs, counts; fast with a million runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_FAILURE = "trigger <> 'test' AND job_id IN (SELECT id FROM scheduler_jobs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFilter:
-    """Which runs to show: None chooses all; `before` is the last run of the previous page."""
+    """Which runs to show: None matches all; `before` is the last run of the previous page."""
 
     job_id: str | None = None
     outcomes: Collection[Outcome] | None = None
@@ -30,13 +30,13 @@ class RunFilter:
 
 
 class RunHistory:
-    """Reads what became of runs."""
+    """Reads recorded runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def log(self, chosen: RunFilter, limit: int) -> list[Run]:
-        """Return runs, newest first: those of one job as they were recorded, others by their time."""
+        """Return runs, newest first: those of one job in recorded order, others by time."""
         sql, values = self._page(chosen, limit)
         rows = (
             self._database.rows(
@@ -50,7 +50,7 @@ class RunHistory:
         return [run_of(row) for row in rows]
 
     def outputs(self, chosen: RunFilter, limit: int) -> list[tuple[str, Outcome, bytes | None]]:
-        """Return a page of runs as in the log, each with its id, outcome and output, if it has any."""
+        """Return a page of runs in log order, each with its id, outcome and output, if any."""
         sql, values = self._page(chosen, limit)
         rows = (
             self._database.rows(
@@ -66,7 +66,7 @@ class RunHistory:
         return [(run_id, Outcome(outcome), _unpacked(content)) for run_id, outcome, content in rows]
 
     def _page(self, chosen: RunFilter, limit: int) -> tuple[str, list[Value]]:
-        """Return what finds the runs of a page by an index, or nothing if there can be none."""
+        """Return the indexed query for a page of runs; None if it is certainly empty."""
         last: Row | None = None
         if chosen.before is not None:
             last = self._database.row(
@@ -79,7 +79,7 @@ class RunHistory:
             return "", []
         if chosen.job_id is not None or outcomes is None:
             return _one_page(chosen, outcomes, last, limit)
-        # One index for each outcome, merged: so none has to be sorted as a whole.
+        # One index per outcome, merged, so that nothing needs a full sort.
         parts = [_one_page(chosen, [outcome], last, limit) for outcome in outcomes]
         sql = " UNION ALL ".join(f"SELECT * FROM ({part})" for part, _ in parts)
         values = [value for _, found in parts for value in found]
@@ -93,7 +93,7 @@ class RunHistory:
         return {run.id: run for run in map(run_of, rows)}
 
     def caused_by(self, run_id: str) -> list[Run]:
-        """Return the runs that the end of a run started, as they were recorded."""
+        """Return the runs started by the end of a run, in recorded order."""
         rows = self._database.rows(
             f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run INDEXED BY scheduler_run_log_caused_by "
             "WHERE caused_by = ? ORDER BY seq",
@@ -102,7 +102,7 @@ class RunHistory:
         return [run_of(row) for row in rows]
 
     def of_slots(self, job_id: str, since: int, until: int, limit: int) -> list[Run]:
-        """Return the runs whose slots lie in a span, in their order."""
+        """Return the runs whose slots lie in a span, in order."""
         rows = self._database.rows(
             f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run "
             "WHERE job_id = ? AND slot_at >= ? AND slot_at < ? ORDER BY slot_at, attempt LIMIT ?",
@@ -129,7 +129,7 @@ class RunHistory:
         return None if row is None else run_of(row)
 
     def under_way_at(self, job_id: str, at: int) -> Run | None:
-        """Return the run of a job that was under way at an instant; test runs do not count."""
+        """Return the run of a job that was active at an instant; test runs do not count."""
         row = self._database.row(
             f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run INDEXED BY scheduler_run_log_job "
             "WHERE job_id = ? AND started_at <= ? AND (finished_at > ? OR outcome = 'running') "
@@ -158,7 +158,7 @@ class RunHistory:
         return None if row is None else run_of(row)
 
     def last_real(self, job_id: str) -> Run | None:
-        """Return a job's newest ended run that did something; test runs do not count."""
+        """Return a job's newest ended run that really ran; test runs do not count."""
         row = self._database.row(
             f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run INDEXED BY scheduler_run_log_job "
             "WHERE job_id = ? AND outcome NOT IN ('running', 'skipped', 'missed') AND trigger <> 'test' "
@@ -168,7 +168,7 @@ class RunHistory:
         return None if row is None else run_of(row)
 
     def last_ended(self, job_ids: Iterable[str], limit: int = 1) -> list[Run]:
-        """Return the newest ended runs of each job, test runs left out, newest first."""
+        """Return the newest ended runs of each job, newest first, without test runs."""
         return [run_of(row) for row in self._last_ended(_RUN_COLUMNS, job_ids, limit)]
 
     def trends(self, job_ids: Iterable[str], limit: int) -> list[tuple[str, str, Outcome, int | None, int]]:
@@ -186,7 +186,7 @@ class RunHistory:
             [json.dumps(list(dict.fromkeys(job_ids))), limit],
         )
 
-    # --- Failures that were not seen -----------------------------------------------------------------
+    # --- Unseen failures -----------------------------------------------------------------
 
     def newest_seq(self) -> int:
         row = self._database.row("SELECT max(seq) FROM scheduler_run_log")
@@ -199,7 +199,7 @@ class RunHistory:
         ]
 
     def failures_after(self, seq: int, also: Sequence[int], limit: int) -> list[Run]:
-        """Return failures recorded after a run, or among some others, newest first; no tests, no removed jobs."""
+        """Return failures recorded after a run, or among given runs, newest first; no tests, no removed jobs."""
         newest = [
             "SELECT * FROM (SELECT seq FROM scheduler_run_log INDEXED BY scheduler_run_log_outcome "
             f"WHERE outcome = '{outcome}' AND outcome <> 'running' AND seq > ? AND {_SHOWN_FAILURE} "
@@ -224,7 +224,7 @@ class RunHistory:
     def count_spans(
         self, spans: Sequence[tuple[int, int]], outcomes: Sequence[Outcome]
     ) -> list[tuple[int, Outcome, int]]:
-        """Return how many ended runs of each outcome lie in each span, as (its index, outcome, count)."""
+        """Return the number of ended runs per span and outcome, as (span index, outcome, count)."""
         rows = self._database.rows(
             "SELECT span.key, wanted.value, (SELECT count(*) FROM scheduler_run_log "
             f"WHERE outcome = wanted.value AND outcome <> 'running' AND {_AT} >= span.value ->> 0 "
@@ -237,9 +237,9 @@ class RunHistory:
     def count_steps(
         self, step_ms: int, since: int, until: int, *, job_id: str | None, trigger: Trigger | None
     ) -> list[tuple[int, Outcome, int]]:
-        """Return how many ended runs of a job or a trigger there are in each step of time since the epoch.
+        """Return the number of ended runs of a job or a trigger per time step since the epoch.
 
-        Without a job, a trigger of None means every one but the schedule.
+        Without a job, a trigger of None means every trigger except the schedule.
         """
         which: list[tuple[str, Value]] = [(f"{_AT} >= ?", since), (f"{_AT} < ?", until)]
         which += [("job_id = ?", job_id)] if job_id is not None else []
@@ -255,7 +255,7 @@ class RunHistory:
         return [(int(step), Outcome(outcome), int(count)) for step, outcome, count in rows]
 
     def caught_up(self, after_at: int, until_at: int) -> list[str]:
-        """Return the runs that caught up on slots of a time when nobody was awake."""
+        """Return the runs that caught up slots of a downtime."""
         rows = self._database.rows(
             "SELECT id FROM scheduler_run_log "
             "WHERE source = 'catch-up' AND slot_at > ? AND slot_at <= ? ORDER BY slot_at, seq",
@@ -264,7 +264,7 @@ class RunHistory:
         return [str(run_id) for (run_id,) in rows]
 
     def missed(self, after_at: int, until_at: int) -> list[str]:
-        """Return what was recorded as missed in a span of time."""
+        """Return the runs recorded as missed in a span of time."""
         rows = self._database.rows(
             "SELECT id FROM scheduler_run_log "
             f"WHERE outcome = 'missed' AND outcome <> 'running' AND {_AT} > ? AND {_AT} <= ? ORDER BY {_AT}, seq",
@@ -276,7 +276,7 @@ class RunHistory:
 def _one_page(
     chosen: RunFilter, outcomes: list[Outcome] | None, last: Row | None, limit: int
 ) -> tuple[str, list[Value]]:
-    """Return what finds the seqs of a page, and their position in the order of the pages."""
+    """Return the query for the row numbers of a page, and their position in the page order."""
     position = "seq" if chosen.job_id is not None else _AT
     conditions: list[tuple[str, list[Value]]] = [
         ("job_id = ?", _given(chosen.job_id)),
@@ -301,7 +301,7 @@ def _one_page(
 
 
 def _way(chosen: RunFilter, outcomes: list[Outcome] | None) -> tuple[list[str], str]:
-    """Return the index that finds a page soonest, and the conditions it asks for; SQLite keeps no statistics here."""
+    """Return the index that finds a page fastest, and its conditions; chosen here, as SQLite has no statistics."""
     if chosen.job_id is not None:
         return [], "INDEXED BY scheduler_run_log_job"
     if outcomes == [Outcome.RUNNING]:

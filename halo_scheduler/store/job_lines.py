@@ -1,4 +1,4 @@
-"""What a list shows of each job, read without the rest of it."""
+"""Light rows for job lists, read without the rest of each job."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _COLUMNS = (
     *("id", "name", "description", "group_name", "schedule"),
     *("run_id IS NOT NULL", "disabled_reason", "paused", "paused_by", "paused_until"),
     *("waiting_for", "waiting_details", "waits_until", "next_run_at", "next_source"),
-    *("errors", "last_run_at", "last_outcome", "last_error"),
+    *("errors", "last_run_at", "last_outcome"),
 )
-# Amounts that were added up are off by less than anybody pays.
+# Tolerance for rounding errors in summed costs.
 COST_DECIMALS = 6
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_jobs"
 
 
 class NameTable:
-    """Reads names, and a word on each thing that has one."""
+    """Reads names with a short description, for completion."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def jobs(self, *, removed: bool = False) -> list[tuple[str, str]]:
-        """Return the names of the jobs, or of those in the trash, and what is said of them."""
+        """Return the names and descriptions of the jobs, or of those in the trash."""
         which = "NOT NULL" if removed else "NULL"
         return self._database.rows(
             f"SELECT name, description FROM scheduler_jobs WHERE removed_at IS {which} ORDER BY name"
@@ -54,7 +54,7 @@ class NameTable:
         return self._database.rows("SELECT name, place FROM scheduler_secrets ORDER BY name")
 
     def runs(self, job: str, most: int) -> list[tuple[str, str]]:
-        """Return the ids of a job's newest runs and how they ended; the job is meant by its name or its id."""
+        """Return the ids and outcomes of a job's newest runs; the job is given by name or id."""
         return self._database.rows(
             "SELECT run.id, run.outcome FROM scheduler_run_log AS run JOIN scheduler_jobs AS job "
             "ON job.id = run.job_id WHERE (job.name = ?1 OR job.id = ?1) AND run.started_at IS NOT NULL "
@@ -63,14 +63,14 @@ class NameTable:
         )
 
     def asking_runs(self) -> list[tuple[str, str]]:
-        """Return the runs whose questions are open, and what they ask."""
+        """Return the runs with open questions, and these questions."""
         return self._database.rows(
             "SELECT run_id, text FROM scheduler_questions WHERE state = 'open' ORDER BY seq"
         )
 
 
 class JobLine(NamedTuple):
-    """A job as a list shows it; the fields are named as those of a Job."""
+    """A job as a list shows it; its fields are named like those of Job."""
 
     id: str
     name: str
@@ -88,11 +88,10 @@ class JobLine(NamedTuple):
     errors: int
     last_run_at: int | None
     last_outcome: Outcome | None
-    last_error: str = ""
 
 
 class JobName(NamedTuple):
-    """What a job can be called by."""
+    """The names a job can be referred to by."""
 
     id: str
     name: str
@@ -100,7 +99,7 @@ class JobName(NamedTuple):
 
 
 class AskedRun(NamedTuple):
-    """A run that somebody asked for, or another job's end, and that has not begun; the former has no cause."""
+    """A requested run that has not started: manual, or a chain run, which has a cause."""
 
     job_id: str
     at: int
@@ -108,17 +107,18 @@ class AskedRun(NamedTuple):
     waiting_for: WaitingFor | None = None
     waiting_details: WaitingDetails = NO_DETAILS
     waits_until: int | None = None
+    passes_group: bool = False
 
 
 class RunningJob(NamedTuple):
-    """A job with a run under way."""
+    """A job with an active run."""
 
     name: str
     group: str | None
 
 
 class JobLineTable:
-    """Reads the lines of jobs, and what stands beside them in a list."""
+    """Reads the rows of job lists."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -131,21 +131,30 @@ class JobLineTable:
         return [line for row in rows if (line := _line(row)) is not None]
 
     def names(self, *, removed: bool = False) -> list[JobName]:
-        """Return what all jobs are called, by name; or those in the trash, the last removed first."""
+        """Return the names of all jobs in order of name; or of those in the trash, last removed first."""
         which = "NOT NULL ORDER BY removed_at DESC, name" if removed else "NULL ORDER BY name"
         rows = self._database.rows(
             f"SELECT id, name, group_name FROM scheduler_jobs WHERE removed_at IS {which}"
         )
         return [JobName(*row) for row in rows]
 
+    def first_of_group(self, group: str) -> str | None:
+        """Return the id of the job of a group that was added first; of a file, its first."""
+        rows = self._database.rows(
+            "SELECT id FROM scheduler_jobs WHERE group_name = ? AND removed_at IS NULL "
+            "ORDER BY created_at, rowid LIMIT 1",
+            (group,),
+        )
+        return next((job_id for (job_id,) in rows), None)
+
     def removal_times(self) -> dict[str, int]:
-        """Return since when each job in the trash lies there."""
+        """Return when each job in the trash was removed."""
         return dict(
             self._database.rows("SELECT id, removed_at FROM scheduler_jobs WHERE removed_at IS NOT NULL")
         )
 
     def get_many(self, job_ids: Iterable[str]) -> list[JobLine]:
-        """Return some jobs; those that are gone or in the trash are left out."""
+        """Return some jobs; missing and removed ones are left out."""
         rows = self._database.rows(
             f"{_SELECT} WHERE removed_at IS NULL AND id IN (SELECT value FROM json_each(?))",
             [json.dumps(list(job_ids))],
@@ -161,28 +170,31 @@ class JobLineTable:
         )
 
     def asked_runs(self) -> dict[str, AskedRun]:
-        """Return, for each job with runs that were asked for and have not begun, the one that comes first.
+        """Return the first requested run of each job that has one and has not started it.
 
-        Runs by hand come before those that another job's end asked for.
+        Manual runs come before chain runs.
         """
         if self._database.row("SELECT 1 FROM scheduler_requests LIMIT 1") is None:
             return {}
         rows = self._database.rows(
             "SELECT wish.job_id, wish.at, "
             "CASE WHEN wish.kind = 'chain' THEN ifnull(job.name, 'a job that is gone') ELSE '' END, "
-            "wish.waiting_for, wish.waiting_details, wish.waits_until FROM scheduler_requests AS wish "
+            "wish.waiting_for, wish.waiting_details, wish.waits_until, wish.passes_group "
+            "FROM scheduler_requests AS wish "
             "LEFT JOIN scheduler_run_log AS cause ON wish.kind = 'chain' AND cause.id = wish.payload "
             "LEFT JOIN scheduler_jobs AS job ON job.id = cause.job_id "
             "WHERE wish.kind IN ('chain', 'trigger', 'test', 'answer') "
             "ORDER BY wish.kind <> 'chain', wish.at DESC, wish.seq DESC"
         )
         return {
-            job_id: AskedRun(job_id, at, cause, kind and WaitingFor(kind), waiting_details_of(details), until)
-            for job_id, at, cause, kind, details, until in rows
+            job_id: AskedRun(
+                job_id, at, cause, kind and WaitingFor(kind), waiting_details_of(details), until, bool(passes)
+            )
+            for job_id, at, cause, kind, details, until, passes in rows
         }
 
     def predecessors(self) -> dict[str, tuple[str, ...]]:
-        """Return, for each job that runs after others, their names."""
+        """Return the names of the jobs that start each job which follows others."""
         rows = self._database.rows(
             "SELECT follower.value ->> '$.job_id', job.name "
             "FROM scheduler_jobs AS job, json_each(job.followers) AS follower "
@@ -194,7 +206,7 @@ class JobLineTable:
         return found
 
     def running(self) -> list[RunningJob]:
-        """Return the jobs with a run under way, the oldest run first."""
+        """Return the jobs with an active run, oldest run first."""
         rows = self._database.rows(
             "SELECT ifnull(job.name, ''), job.group_name FROM scheduler_run_log AS run "
             "LEFT JOIN scheduler_jobs AS job ON job.id = run.job_id WHERE run.outcome = 'running' ORDER BY run.seq"
@@ -202,7 +214,7 @@ class JobLineTable:
         return [RunningJob(*row) for row in rows]
 
     def reached_caps(self) -> set[tuple[str, str]]:
-        """Return the jobs that have reached a daily limit, each with the day."""
+        """Return the jobs that reached a daily limit, each with the day."""
         return set(
             self._database.rows(
                 "SELECT usage.job_id, usage.day FROM scheduler_usage AS usage "
@@ -213,12 +225,12 @@ class JobLineTable:
         )
 
     def has_quiet_times(self) -> bool:
-        """Tell whether there are quiet times."""
+        """Return whether any quiet hours are set up."""
         sql = "SELECT 1 FROM scheduler_settings WHERE key = 'quiet_times' AND value <> '[]'"
         return self._database.row(sql) is not None
 
     def skipping_quiet(self) -> set[str]:
-        """Return the jobs that skip what falls due in a quiet time."""
+        """Return the jobs that skip slots in quiet hours."""
         rows = self._database.rows(
             "SELECT id FROM scheduler_jobs WHERE policy ->> '$.in_quiet_time' = 'skip'"
         )
@@ -226,7 +238,7 @@ class JobLineTable:
 
 
 def status_of(disabled_reason: StatusReason | None, *, runs: bool, paused: bool) -> JobStatus:
-    """Return what a job is doing."""
+    """Return a job's status."""
     if runs:
         return JobStatus.RUNNING
     if disabled_reason is not None:
@@ -237,19 +249,19 @@ def status_of(disabled_reason: StatusReason | None, *, runs: bool, paused: bool)
 def status_reason_of(
     disabled_reason: StatusReason | None, paused_by: StatusReason | None, *, paused: bool
 ) -> StatusReason | None:
-    """Return why a job does not run by itself; None when it does."""
-    if paused and paused_by is not None:
-        # Also of a disabled job: whoever resumes it is to know that somebody has to look at it first.
+    """Return why a job does not run on its schedule; None if it does."""
+    if paused and paused_by not in (None, StatusReason.PAUSED_BY_ASSISTANT):
+        # Also for a disabled job: whoever resumes it must know that it needs a review first.
         return paused_by
     if disabled_reason is not None:
         return disabled_reason
-    return StatusReason.USER if paused else None
+    return (paused_by or StatusReason.USER) if paused else None
 
 
 def _line(row: Row) -> JobLine | None:
-    """Read a row; what makes no sense here is left out, as it is everywhere."""
+    """Read a row; unreadable parts are left out."""
     job_id, name, description, group, schedule, runs, disabled, paused, paused_by, paused_until, *state = row
-    waiting_for, details, waits_until, next_run_at, source, errors, last_run_at, outcome, last_error = state
+    waiting_for, details, waits_until, next_run_at, source, errors, last_run_at, outcome = state
     disabled_reason = disabled and StatusReason(disabled)
     try:
         return JobLine(
@@ -269,7 +281,6 @@ def _line(row: Row) -> JobLine | None:
             errors,
             last_run_at,
             outcome and Outcome(outcome),
-            last_error,
         )
     except ValueError:
         return None
@@ -277,7 +288,7 @@ def _line(row: Row) -> JobLine | None:
 
 @lru_cache(maxsize=1024)
 def waiting_details_of(text: str) -> WaitingDetails:
-    """Return the stored parameters of what a run waits for; unreadable ones are found anew at the next tick."""
+    """Return the stored parameters of a wait; unreadable ones are found again at the next tick."""
     if not text:
         return NO_DETAILS
     from halo_scheduler.model import condition_from_dict  # noqa: PLC0415 - few jobs wait
@@ -292,11 +303,11 @@ def waiting_details_of(text: str) -> WaitingDetails:
 
 @lru_cache(maxsize=1024)
 def waiting_text(details: WaitingDetails) -> str:
-    """Return the parameters of what a run waits for as they are stored; nothing for none."""
+    """Return the parameters of a wait as stored text; "" for none."""
     return "" if details == NO_DETAILS else json.dumps(details.to_dict(), ensure_ascii=False)
 
 
 @lru_cache(maxsize=4096)
 def schedule_of(text: str) -> Schedule:
-    """Return the schedule that a stored text says."""
+    """Return the schedule of a stored text."""
     return schedule_from_dict(json.loads(text))

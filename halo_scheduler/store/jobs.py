@@ -1,15 +1,18 @@
-"""The table of jobs: reading them by what they wait for, writing spec and state apart."""
+"""The table of jobs, with queries for the engine; spec and state are written separately."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.interval import DAY_MS
-from halo_scheduler.model import JobSpec, WaitingDetails, WaitingFor
+from halo_scheduler.model import NO_DETAILS, JobSpec, WaitingDetails
+from halo_scheduler.model.messages import MessageKind, message, stored_message
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.store.job_lines import waiting_text
 from halo_scheduler.store.job_records import (
@@ -18,6 +21,7 @@ from halo_scheduler.store.job_records import (
     SPEC_START,
     STATE_COLUMNS,
     JobRecord,
+    data_of,
     record_of,
     row_of,
     spec_values,
@@ -33,12 +37,12 @@ _SELECT = f"SELECT {', '.join(COLUMNS)} FROM scheduler_jobs"
 _INSERT = f"INSERT INTO scheduler_jobs ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _UPDATE_SPEC = f"UPDATE scheduler_jobs SET {', '.join(f'{name} = ?' for name in SPEC_COLUMNS)} WHERE id = ?"
 _UPDATE_STATE = f"UPDATE scheduler_jobs SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)} WHERE id = ?"
-# For jobs without a group as well, which are in none.
+# Also matches jobs without a group.
 _IN_GROUPS = "ifnull(group_name IN (SELECT value FROM json_each(?)), 0)"
 
 
 class UnreadableJob(NamedTuple):
-    """A job that makes no sense here, and why."""
+    """A job that cannot be read, and why."""
 
     id: str
     name: str
@@ -56,20 +60,26 @@ class JobTable:
         self._database.run_many(_INSERT, map(row_of, records))
 
     def save_spec(self, job_id: str, spec: JobSpec, updated_at: int) -> None:
-        """Write the user's columns only."""
+        """Write only the user's columns."""
         self._database.rows(_UPDATE_SPEC, [*spec_values(spec), updated_at, job_id])
 
     def save_states(self, records: Sequence[JobRecord]) -> None:
-        """Write the engine's columns only."""
+        """Write only the engine's columns."""
         self._database.run_many(_UPDATE_STATE, ((*state_values(record), record.id) for record in records))
 
     def set_removed(self, job_id: str, removed_at: int | None) -> None:
         self._database.rows("UPDATE scheduler_jobs SET removed_at = ? WHERE id = ?", [removed_at, job_id])
 
     def purge(self, removed_before: int) -> None:
-        """Delete what has been in the trash for long enough."""
+        """Delete the jobs that were removed before an instant."""
         self._database.rows(
             "DELETE FROM scheduler_jobs WHERE removed_at < ? AND run_id IS NULL", [removed_before]
+        )
+
+    def delete_removed(self, job_id: str) -> None:
+        """Delete a job in the trash with its runs, unless one is running."""
+        self._database.rows(
+            "DELETE FROM scheduler_jobs WHERE id = ? AND removed_at IS NOT NULL AND run_id IS NULL", [job_id]
         )
 
     def get(self, job_id: str) -> JobRecord | None:
@@ -94,11 +104,14 @@ class JobTable:
         return {record.id: record for record in map(self._read, rows) if record is not None}
 
     def taken_names(self, names: Iterable[str]) -> set[str]:
-        """Return which of these names belong to jobs."""
+        """Return which of these names are taken by jobs."""
+        wanted = list(names)
+        if len(wanted) == 1:
+            return {wanted[0]} if self.id_of_name(wanted[0]) is not None else set()
         rows = self._database.rows(
             "SELECT name FROM scheduler_jobs "
             "WHERE removed_at IS NULL AND name IN (SELECT value FROM json_each(?))",
-            [json.dumps(list(names))],
+            [json.dumps(wanted)],
         )
         return {str(name) for (name,) in rows}
 
@@ -118,6 +131,14 @@ class JobTable:
             return self._records("WHERE removed_at IS NOT NULL ORDER BY removed_at DESC, name")
         return self._records("WHERE removed_at IS NULL ORDER BY next_run_at IS NULL, next_run_at, name")
 
+    def data(self) -> dict[str, dict[str, Any]]:
+        """Return all jobs as JSON data by id; unreadable ones are left out."""
+        found: dict[str, dict[str, Any]] = {}
+        for row in self._database.rows(f"{_SELECT} WHERE removed_at IS NULL"):
+            with suppress(ValueError):
+                found[row[0]] = data_of(row)
+        return found
+
     def ids(self) -> list[str]:
         """Return the ids of all jobs in the order of `all`."""
         rows = self._database.rows(
@@ -126,7 +147,7 @@ class JobTable:
         return [str(job_id) for (job_id,) in rows]
 
     def waiting_to_catch_up(self, after_at: int, until_at: int) -> int:
-        """Return how many jobs are still to catch up on a slot of a span of time."""
+        """Return how many jobs have yet to catch up a slot of a span of time."""
         row = self._database.row(
             "SELECT count(*) FROM scheduler_jobs WHERE next_run_at IS NOT NULL AND run_id IS NULL "
             "AND removed_at IS NULL AND next_run_at <= ? AND next_source = 'catch-up' AND slot_at > ?",
@@ -141,10 +162,10 @@ class JobTable:
         after: tuple[int, str] | None = None,
         full_groups: Collection[str] = (),
     ) -> list[JobRecord]:
-        """Return the jobs whose planned run has come and that are not running, oldest slot first.
+        """Return the due jobs that are not running, oldest slot first.
 
-        `after` is the planned run and the id of the last one of the page before. Of some groups, `full_groups`,
-        those are left out that are known to wait for a place and need nothing else.
+        `after` is the planned run and the id of the last job on the previous page. Jobs of `full_groups` that are
+        known to wait only for the limit are left out.
         """
         waits = "waiting_for IS 'at_capacity' AND has_conditions = 0"
         is_known = f"AND NOT ({waits} AND {_IN_GROUPS}) " if full_groups else ""
@@ -159,8 +180,8 @@ class JobTable:
         )
 
     def due_with_conditions(self, now_ms: int) -> list[JobRecord]:
-        """Return the due jobs that start only when something holds, oldest slot first."""
-        # Named: SQLite would go through all due jobs.
+        """Return the due jobs with conditions, oldest slot first."""
+        # The index is named, because SQLite would scan all due jobs.
         return self._records(
             "INDEXED BY scheduler_jobs_due_with_conditions "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND has_conditions = 1 "
@@ -179,18 +200,18 @@ class JobTable:
         )
 
     def with_followers(self) -> list[JobRecord]:
-        """Return the jobs that start others when they end, also those in the trash."""
+        """Return the jobs with next jobs, also those in the trash."""
         return self._records("WHERE followers <> '[]'")
 
     def mark_waiting(self, now_ms: int, but_for: Collection[str] = ()) -> list[str]:
-        """Note on every due job without conditions that it waits for a place; return for which that is new.
+        """Mark every due job without conditions as waiting for the limit; return those newly marked.
 
-        The jobs of some groups, `but_for`, wait for something else.
+        The jobs of the groups `but_for` wait for something else.
         """
         other = f"AND NOT {_IN_GROUPS} " if but_for else ""
         rows = self._database.rows(
             "UPDATE scheduler_jobs SET waiting_for = 'at_capacity', waiting_details = '', waits_until = NULL, "
-            # The quiet time is over: it accounts for the grid points up to now.
+            # The quiet hours are over; they account for the grid points up to now.
             "passed_reason = CASE WHEN waiting_for = 'quiet_time' "
             "THEN passed_reason || ',quiet time<' || ? ELSE passed_reason END "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at <= ? "
@@ -199,12 +220,14 @@ class JobTable:
         )
         return [str(job_id) for (job_id,) in rows]
 
-    def save_start_wait(self, run_id: str, waiting_for: WaitingFor | None, reason: str) -> None:
+    def save_start_wait(self, run_id: str, shortage: Shortage | None) -> None:
         """Write what the start of a job's run waits for; None once it has started."""
+        waiting_for = None if shortage is None else shortage.waiting_for
+        details = NO_DETAILS if shortage is None else WaitingDetails(name=shortage)
         self._database.rows(
             "UPDATE scheduler_jobs SET waiting_for = ?, waiting_details = ? WHERE run_id = ? "
             "AND (? IS NOT NULL OR waiting_for IN ('resources', 'disk_space'))",
-            [waiting_for, waiting_text(WaitingDetails(name=reason)), run_id, waiting_for],
+            [waiting_for, waiting_text(details), run_id, waiting_for],
         )
 
     def pauses_ended(self, now_ms: int) -> list[JobRecord]:
@@ -213,13 +236,13 @@ class JobTable:
         )
 
     def pauses_ahead(self, now_ms: int) -> list[JobRecord]:
-        """Return the jobs whose pause ends later."""
+        """Return the jobs paused until a later instant."""
         return self._records(
             "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until > ?", now_ms
         )
 
     def unplanned(self) -> list[JobRecord]:
-        """Return the active jobs that have no plan, such as manual ones."""
+        """Return the active jobs without a planned run, such as manual ones."""
         return self._records(
             "WHERE next_run_at IS NULL AND run_id IS NULL AND removed_at IS NULL AND disabled_reason IS NULL "
             "AND paused = 0"
@@ -227,6 +250,11 @@ class JobTable:
 
     def planned(self) -> list[JobRecord]:
         return self._records("WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL")
+
+    def last_edited_at(self) -> int:
+        """Return when a job was last added or edited; 0 if there are no jobs."""
+        row = self._database.row("SELECT max(updated_at) FROM scheduler_jobs")
+        return 0 if row is None or row[0] is None else int(row[0])
 
     def next_due(self) -> int | None:
         """Return the earliest planned run."""
@@ -237,20 +265,21 @@ class JobTable:
         return None if row is None else row[0]
 
     def next_instant(self, now_ms: int) -> int | None:
-        """Return the earliest planned run, end of a pause, or end of waiting for conditions that lies ahead."""
+        """Return the earliest future instant at which a run is planned, a pause ends or a condition deadline passes."""
         rows = self._database.rows(
             "SELECT min(next_run_at) FROM scheduler_jobs "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at > ? "
             "UNION ALL SELECT min(paused_until) FROM scheduler_jobs "
             "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until > ? "
             "UNION ALL SELECT min(waits_until) FROM scheduler_jobs "
-            "WHERE waits_until IS NOT NULL AND removed_at IS NULL AND waits_until > ?",
+            "WHERE waits_until IS NOT NULL AND removed_at IS NULL AND waits_until > ? "
+            "UNION ALL SELECT min(at) FROM scheduler_requests WHERE kind = 'snoozed'",
             [now_ms, now_ms, now_ms],
         )
         return min((row[0] for row in rows if row[0] is not None), default=None)
 
     def as_they_are(self) -> list[JobRecord | UnreadableJob]:
-        """Return all jobs, also those in the trash; unlike the others this leaves what it cannot read as it is."""
+        """Return all jobs, also those in the trash; unreadable ones are returned as such and stay unchanged."""
         found: list[JobRecord | UnreadableJob] = []
         for row in self._database.rows(f"{_SELECT} ORDER BY name"):
             try:
@@ -265,7 +294,7 @@ class JobTable:
         return [record for record in records if record is not None]
 
     def _read(self, row: Row) -> JobRecord | None:
-        """Read a row; one that makes no sense here, such as an unknown zone, is disabled rather than fatal."""
+        """Read a row; a job that cannot be read, for example because of an unknown zone, is disabled."""
         try:
             return record_of(row)
         except ValueError as error:
@@ -273,6 +302,6 @@ class JobTable:
             self._database.rows(
                 "UPDATE scheduler_jobs SET disabled_reason = 'errors', next_run_at = NULL, last_error = ? "
                 "WHERE id = ? AND next_run_at IS NOT NULL",
-                [f"it cannot be read: {error}", row[0]],
+                [stored_message(message(MessageKind.UNREADABLE_JOB, error=str(error))), row[0]],
             )
             return None

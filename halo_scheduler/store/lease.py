@@ -1,4 +1,4 @@
-"""The engine's row: one engine per database, and a number that tells an old one from the new."""
+"""The engine's lease: one engine per database, with a generation number that exposes a stale engine."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _COLUMNS = (
         "stopped_at",
         "last_tick_at",
     ),
-    *("ticks", "runs", "zone", "file"),
+    *("ticks", "runs", "zone", "file", "stopping_at"),
 )
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_engine WHERE id = 1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRow:
-    """Who runs the jobs, or last did."""
+    """The engine that runs the jobs, or the last one that did."""
 
     generation: int
     owner: str
@@ -41,10 +41,12 @@ class EngineRow:
     zone: str
     file: str = ""
     """The identity of the database file that the engine has open; "" if an older version took the row."""
+    stopping_at: int | None = None
+    """Since when it starts nothing any more and waits for its runs."""
 
     @property
     def awake_until(self) -> int:
-        """When the engine last looked after its jobs."""
+        """When the engine last ticked."""
         return self.last_tick_at if self.stopped_at is None else self.stopped_at
 
     def is_held(self, now_ms: int) -> bool:
@@ -58,10 +60,10 @@ class LeaseTable:
         self._database = database
 
     def read(self) -> EngineRow | None:
-        """Return who runs the jobs of this file, or last did.
+        """Return the engine that runs the jobs of this file, or the last one that did.
 
-        A row that came with a copy, as a restored backup is one, names an engine that may well live, but runs the
-        jobs of the original: here it ended with the last tick that was copied.
+        In a copy, such as a restored backup, the row names an engine that runs the jobs of the original. Here that
+        engine counts as stopped at the last tick that was copied.
         """
         found = self._database.row(_SELECT)
         if found is None:
@@ -79,7 +81,7 @@ class LeaseTable:
         )
 
     def renew(self, generation: int, now_ms: int, *, runs: int, zone: str) -> None:
-        """Prolong the lease at a tick, or raise StaleEngineError when it belongs to another engine."""
+        """Renew the lease at a tick; StaleEngineError if it belongs to another engine."""
         self._database.rows(
             "UPDATE scheduler_engine "
             "SET expires_at = ?, last_tick_at = ?, ticks = ticks + 1, runs = runs + ?, zone = ? "
@@ -90,13 +92,20 @@ class LeaseTable:
             raise StaleEngineError("another engine has taken over this database")
 
     def check(self, generation: int) -> None:
-        """Raise StaleEngineError when another engine has taken over."""
+        """Raise StaleEngineError if another engine has taken over."""
         row = self._database.row("SELECT generation FROM scheduler_engine WHERE id = 1")
         if row is None or row[0] != generation:
             raise StaleEngineError("another engine has taken over this database")
 
+    def note_stopping(self, generation: int, since: int | None) -> None:
+        """Record since when the engine starts no more runs; None if it starts them again."""
+        self._database.rows(
+            "UPDATE scheduler_engine SET stopping_at = ? WHERE id = 1 AND generation = ?",
+            [since, generation],
+        )
+
     def give_up(self, generation: int, now_ms: int) -> bool:
-        """Mark the engine as stopped; tell whether the row was still its own."""
+        """Mark the engine as stopped; return whether the lease was still its own."""
         self._database.rows(
             "UPDATE scheduler_engine SET stopped_at = ?, last_tick_at = ? WHERE id = 1 AND generation = ?",
             [now_ms, now_ms, generation],

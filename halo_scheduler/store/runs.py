@@ -1,15 +1,27 @@
-"""The log of runs: one row for each attempt, written before the work starts."""
+"""The log of runs: one row per attempt, their output, and each job's daily usage."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
 from halo_scheduler.model import Outcome, PassedReason, Proposal, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.codec import decode
+from halo_scheduler.model.messages import (
+    Message,
+    Messages,
+    read_messages,
+    stored_message,
+    stored_messages,
+    text_message,
+)
 from halo_scheduler.store.connection import Database, Row, Value
+from halo_scheduler.store.job_lines import COST_DECIMALS
 
 COLUMNS = (
     *("id", "job_id", "slot_at", "attempt", "trigger", "source", "outcome", "reason", "error"),
@@ -17,34 +29,36 @@ COLUMNS = (
     *("note", "progress", "progress_text", "cost", "work_id", "work_title", "work_url"),
     *("caused_by", "proposal"),
 )
-# A tick may write thousands: this is the quickest way to all of them.
-_VALUES = attrgetter(*COLUMNS)
+_ERROR, _NOTE = COLUMNS.index("error"), COLUMNS.index("note")
+# A tick may write thousands of runs; this is the fastest way.
+_UP_TO_ERROR = attrgetter(*COLUMNS[:_ERROR])
+_UP_TO_NOTE = attrgetter(*COLUMNS[_ERROR + 1 : _NOTE])
+_UP_TO_PROPOSAL = attrgetter(*COLUMNS[_NOTE + 1 : -1])
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM scheduler_run_log"
 _INSERT = (
     f"INSERT INTO scheduler_run_log ({', '.join(COLUMNS)}, generation) "
     f"VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
 )
-
 _HELD_BACK = (
     "outcome = 'skipped' AND ifnull(reason, '') "
     "IN ('cap', 'needs_input', 'no_work', 'condition', 'quiet_time')"
 )
 _MOST_SORTED = 10_000
-# One behind the other, whichever of the two there is.
-_WITH_NOTE = "trim(note || '; ' || ?, '; ')"
+# Two JSON lists as one, or whichever of the two there is.
+_WITH_NOTE = "iif(? = '', note, iif(note = '', ?, rtrim(note, ']') || ',' || ltrim(?, '[')))"
 
 
 class RunEnd(NamedTuple):
-    """What became of a run.
+    """The end of a run.
 
-    (A tuple, because thousands are made in a tick.)
+    (A tuple, because a tick may create thousands.)
     """
 
     outcome: Outcome
     finished_at: int
     reason: SkipReason | None = None
-    error: str = ""
-    note: str = ""
+    message: Message | None = None
+    notes: Messages = ()
     exit_code: int | None = None
     http_status: int | None = None
     cost: float | None = None
@@ -65,9 +79,9 @@ class RunTable:
         self._database.run_many(_INSERT, ((*_values_of(run), generation) for run in runs))
 
     def finish(self, ends: Sequence[tuple[str, RunEnd]]) -> None:
-        """Write how runs ended, once: what is no longer running stays as it is, and so does what was noted before.
+        """Write the ends of runs, once: runs that are not active stay unchanged, and earlier notes are kept.
 
-        When the clock was set back meanwhile, a run ends when it began: nothing takes less than no time.
+        If the clock was set back meanwhile, a run ends when it began: no duration is negative.
         """
         self._database.run_many(
             "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, "
@@ -76,45 +90,47 @@ class RunTable:
             "WHERE id = ? AND outcome = 'running'",
             (
                 (
-                    *(end.outcome, end.reason, end.error, end.finished_at),
-                    *(end.note, end.exit_code, end.http_status, end.cost, _text_of(end.proposal), run_id),
+                    *(end.outcome, end.reason, stored_message(end.message), end.finished_at),
+                    *_thrice(stored_messages(end.notes)),
+                    *(end.exit_code, end.http_status, end.cost, _text_of(end.proposal), run_id),
                 )
                 for run_id, end in ends
             ),
         )
 
-    def add_note(self, run_id: str, note: str) -> None:
-        """Write what was found out about a run, behind what is noted already."""
+    def add_note(self, run_id: str, note: Message) -> None:
+        """Append a note to a run."""
         self._database.rows(
             f"UPDATE scheduler_run_log SET note = {_WITH_NOTE} WHERE id = ?",
-            [note, run_id],
+            [*_thrice(stored_message(note)), run_id],
         )
 
-    def save_start_wait(self, run_id: str, sentence: str) -> None:
-        """Write what the start of a run waits for; nothing once it has started. Its end replaces it."""
+    def save_start_wait(self, run_id: str, message: Message | None) -> None:
+        """Write what the start of a run waits for; cleared once it has started. The run's end replaces it."""
         self._database.rows(
-            "UPDATE scheduler_run_log SET error = ? WHERE id = ? AND outcome = 'running'", [sentence, run_id]
+            "UPDATE scheduler_run_log SET error = ? WHERE id = ? AND outcome = 'running'",
+            [stored_message(message), run_id],
         )
 
     def save_cost(self, run_id: str, cost: float) -> None:
-        """Write what a run cost, when that was found out after it had ended."""
+        """Write the cost of a run that became known after its end."""
         self._database.rows("UPDATE scheduler_run_log SET cost = ? WHERE id = ?", [cost, run_id])
 
     def save_proposal(self, run_id: str, proposal: Proposal) -> None:
-        """Write what a run proposed, when that was found out after it had ended."""
+        """Write the hint of a run that became known after its end."""
         self._database.rows(
             "UPDATE scheduler_run_log SET proposal = ? WHERE id = ?", [_text_of(proposal), run_id]
         )
 
     def save_work(self, run_id: str, work_id: str, title: str, url: str) -> None:
-        """Write which item a run works on."""
+        """Write which work item a run has taken."""
         self._database.rows(
             "UPDATE scheduler_run_log SET work_id = ?, work_title = ?, work_url = ? WHERE id = ?",
             [work_id, title, url, run_id],
         )
 
     def save_progress(self, news: Sequence[tuple[str, float, str]]) -> None:
-        """Write how far runs have come."""
+        """Write the progress of runs."""
         self._database.run_many(
             "UPDATE scheduler_run_log SET progress = ?, progress_text = ? WHERE id = ? AND outcome = 'running'",
             [(fraction, text, run_id) for run_id, fraction, text in news],
@@ -129,7 +145,7 @@ class RunTable:
         return [run_id for (run_id,) in self._database.rows("SELECT id FROM scheduler_run_log")]
 
     def is_scheduled(self, run_id: str | None) -> bool:
-        """Tell whether a run, if there is one, was started because its job was due."""
+        """Return whether a run exists and was started by its job's schedule."""
         return bool(
             self._database.rows(
                 "SELECT 1 FROM scheduler_run_log WHERE id = ? AND trigger = 'schedule'", [run_id]
@@ -154,7 +170,7 @@ class RunTable:
         return {str(group): int(count) for group, count in rows}
 
     def has_slot(self, job_id: str, slot_at: int) -> bool:
-        """Tell whether a slot has had a run, of whatever outcome, be it still in the log or not."""
+        """Return whether a slot had a run with any outcome, even if that is pruned by now."""
         return bool(
             self._database.rows(
                 "SELECT 1 FROM scheduler_run_log WHERE job_id = ? AND slot_at = ? "
@@ -164,7 +180,7 @@ class RunTable:
         )
 
     def has_attempt(self, job_id: str, slot_at: int, attempt: int) -> bool:
-        """Tell whether a slot has had this attempt."""
+        """Return whether a slot had this attempt."""
         return bool(
             self._database.rows(
                 "SELECT 1 FROM scheduler_run_log WHERE job_id = ? AND slot_at = ? AND attempt = ?",
@@ -180,7 +196,7 @@ class RunTable:
         return None if row is None else run_of(row)
 
     def ends(self, job_id: str, since: int | None) -> list[tuple[Outcome, int | None]]:
-        """Return outcome and duration of a job's ended runs, newest first; test runs are left out."""
+        """Return outcome and duration of a job's ended runs, newest first, without test runs."""
         rows = self._database.rows(
             "SELECT outcome, finished_at - started_at FROM scheduler_run_log "
             "WHERE job_id = ? AND outcome <> 'running' AND trigger <> 'test' "
@@ -191,7 +207,7 @@ class RunTable:
         return [(Outcome(outcome), duration_ms) for outcome, duration_ms in rows]
 
     def prune(self, *, keep_per_job: int, ended_before: int, most: int) -> int:
-        """Delete a few old runs: beyond a job's newest, or ended long ago. Return how many."""
+        """Delete a few old runs: more than are kept per job, or too old. Return how many."""
         rows = self._database.rows(
             "SELECT seq FROM scheduler_run_log INDEXED BY scheduler_run_log_at "
             "WHERE ifnull(started_at, finished_at) < ? AND finished_at < ? AND outcome <> 'running' LIMIT ?",
@@ -213,7 +229,7 @@ class RunTable:
         return len(rows)
 
     def _beyond(self, keep_per_job: int, most: int) -> list[Row]:
-        """Return some of the oldest runs of jobs that have too many: first the jobs, by an index alone."""
+        """Return some of the oldest runs of jobs with too many; the jobs are found by an index alone."""
         rows: list[Row] = []
         crowded = self._database.rows(
             "SELECT id, (SELECT count(*) FROM scheduler_run_log WHERE job_id = job.id) AS runs "
@@ -221,8 +237,8 @@ class RunTable:
             [keep_per_job, most],
         )
         for job_id, count in crowded:
-            # A job may be held back at every slot for days: that must not drive out what it did before. But why
-            # it did not run lately is to be seen too.
+            # A job may be skipped at every slot for days: that must not push out its real runs. But the reason of
+            # the latest skips must stay visible too.
             order, values = "seq", [job_id, min(count - keep_per_job, most - len(rows))]
             if count - keep_per_job <= _MOST_SORTED:
                 order = f"NOT ({_HELD_BACK} AND seq <= ?3), seq"
@@ -235,7 +251,7 @@ class RunTable:
         return rows
 
     def _newest_but(self, count: int, job_id: str) -> int:
-        """Return the newest row of a job but for so many; 0 when it has no more."""
+        """Return the newest row of a job after skipping some; 0 if it has no more."""
         row = self._database.row(
             "SELECT seq FROM scheduler_run_log INDEXED BY scheduler_run_log_job "
             "WHERE job_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
@@ -245,8 +261,19 @@ class RunTable:
 
 
 def _values_of(run: Run) -> tuple[Value, ...]:
-    values: tuple[Value, ...] = _VALUES(run)
-    return values if run.proposal is None else (*values[:-1], _text_of(run.proposal))
+    return (
+        *_UP_TO_ERROR(run),
+        stored_message(run.message or text_message(run.error)),
+        *_UP_TO_NOTE(run),
+        stored_messages(run.notes or filter(None, [text_message(run.note)])),
+        *_UP_TO_PROPOSAL(run),
+        _text_of(run.proposal),
+    )
+
+
+def _thrice(text: str) -> tuple[str, str, str]:
+    """Return the values of `_WITH_NOTE`."""
+    return text, text, text
 
 
 def _text_of(proposal: Proposal | None) -> str | None:
@@ -260,5 +287,103 @@ def run_of(row: Row) -> Run:
     values["source"] = Source(values["source"])
     values["outcome"] = Outcome(values["outcome"])
     values["reason"] = values["reason"] and SkipReason(values["reason"])
+    if values["error"]:
+        messages, values["error"] = _read(values["error"])
+        values["message"] = messages[0] if messages else None
+    if values["note"]:
+        values["notes"], values["note"] = _read(values["note"])
     values["proposal"] = values["proposal"] and decode(Proposal, json.loads(values["proposal"]))
     return Run(**values)
+
+
+@lru_cache(maxsize=1024)
+def _read(stored: str) -> tuple[Messages, str]:
+    """Return stored messages and their text."""
+    from halo_scheduler.wording.messages import messages_words  # noqa: PLC0415 - most runs have none
+
+    messages = read_messages(stored)
+    return messages, messages_words(messages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredOutput:
+    """The compressed output of a run, and how many bytes it printed in total."""
+
+    run_id: str
+    content: bytes
+    total_bytes: int
+
+
+class OutputTable:
+    """Reads and writes output."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def insert(self, outputs: Sequence[StoredOutput]) -> None:
+        self._database.run_many(
+            "INSERT INTO scheduler_run_output (run_id, total_bytes, stored_bytes, content) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (run_id) DO NOTHING",
+            [(output.run_id, output.total_bytes, len(output.content), output.content) for output in outputs],
+        )
+
+    def total_bytes(self, run_id: str) -> int:
+        """Return how many bytes a run printed in total; 0 if its output is not stored."""
+        row = self._database.row("SELECT total_bytes FROM scheduler_run_output WHERE run_id = ?", [run_id])
+        return 0 if row is None else int(row[0])
+
+    def has(self, run_id: str) -> bool:
+        """Return whether a run's output is stored."""
+        return bool(self._database.rows("SELECT 1 FROM scheduler_run_output WHERE run_id = ?", [run_id]))
+
+    def read(self, run_id: str) -> bytes:
+        """Return a run's output; empty if it printed nothing or the output was pruned."""
+        row = self._database.row("SELECT content FROM scheduler_run_output WHERE run_id = ?", [run_id])
+        return b"" if row is None or not row[0] else zlib.decompress(row[0])
+
+    def prune(self, *, keep_bytes: int, most: int) -> int:
+        """Delete some of the oldest output while the total exceeds the limit; return how many runs lost theirs."""
+        row = self._database.row("SELECT sum(stored_bytes) FROM scheduler_run_output")
+        excess = (0 if row is None else row[0] or 0) - keep_bytes
+        if excess <= 0:
+            return 0
+        self._database.rows(
+            "DELETE FROM scheduler_run_output WHERE seq IN (SELECT seq FROM ("
+            "SELECT seq, sum(stored_bytes) OVER (ORDER BY seq) - stored_bytes AS dropped FROM ("
+            "SELECT seq, stored_bytes FROM scheduler_run_output ORDER BY seq LIMIT ?)) WHERE dropped < ?)",
+            [most, excess],
+        )
+        return self._database.changes()
+
+
+class Spent(NamedTuple):
+    """A job's usage on a day."""
+
+    runs: int
+    cost: float
+
+
+class UsageTable:
+    """Counts runs and costs by job and local date, such as 2026-12-24."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, job_id: str, day: str) -> Spent:
+        row = self._database.row(
+            "SELECT runs, cost FROM scheduler_usage WHERE job_id = ? AND day = ?", [job_id, day]
+        )
+        return Spent(0, 0.0) if row is None else Spent(int(row[0]), round(float(row[1]), COST_DECIMALS))
+
+    def add(self, spent: Iterable[tuple[str, str, Spent]]) -> None:
+        """Add to the usage of jobs, each on its day; deleted jobs are ignored."""
+        self._database.run_many(
+            "INSERT INTO scheduler_usage (job_id, day, runs, cost) SELECT ?1, ?2, ?3, ?4 "
+            "WHERE EXISTS (SELECT 1 FROM scheduler_jobs WHERE id = ?1) "
+            "ON CONFLICT (job_id, day) DO UPDATE SET runs = runs + excluded.runs, cost = cost + excluded.cost",
+            ((job_id, day, used.runs, used.cost) for job_id, day, used in spent),
+        )
+
+    def forget_before(self, day: str) -> None:
+        """Delete usage before a day."""
+        self._database.rows("DELETE FROM scheduler_usage WHERE day < ?", [day])

@@ -1,4 +1,4 @@
-"""The schema's version, and the steps that bring an older database up to it."""
+"""The schema's version, and the migrations of older databases."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from halo_scheduler.errors import StoreFullError, StoreReadOnlyError, StoreTooNewError, StoreUnavailableError
 from halo_scheduler.store.connection import Database
 
-NEWEST = 8
+NEWEST = 10
 """The number of the last step: a database that has it is opened without looking at the steps."""
 _WITH_ENGINE_FILE = 7
 _STEP = re.compile(r"([0-9]{4})_.+\.sql")
 
 
 def open_up_to_date(path: Path, now_ms: int) -> Database:
-    """Open a database, creating it or bringing it up to date."""
+    """Open a database, creating or migrating it as needed."""
     database = Database.open(path)
     try:
         migrate(database, now_ms)
@@ -26,7 +26,7 @@ def open_up_to_date(path: Path, now_ms: int) -> Database:
 
 
 def open_to_read(path: Path, now_ms: int) -> Database:
-    """Open a database as those do who write; one that cannot be written is opened as it is, and says so."""
+    """Open a database as for writing; if it cannot be written, open it read-only as it is."""
     try:
         return open_up_to_date(path, now_ms)
     except (StoreReadOnlyError, StoreFullError) as error:
@@ -39,7 +39,7 @@ def open_to_read(path: Path, now_ms: int) -> Database:
 
 
 def migrate(database: Database, now_ms: int) -> None:
-    """Bring the schema up to date; each step and its number are one transaction, after a backup."""
+    """Migrate the schema after a backup; each migration and its number are one transaction."""
     version = stored_version(database)
     if version == NEWEST:
         return
@@ -55,7 +55,7 @@ def migrate(database: Database, now_ms: int) -> None:
         back_up(database, now_ms)
         _take_steps(database, now_ms)
         return
-    # All at once: nobody finds a new database half made, and keeps a copy of that.
+    # In one transaction: no process finds, or backs up, a half-created database.
     with database.transaction():
         _take_steps(database, now_ms)
 
@@ -65,7 +65,7 @@ def _take_steps(database: Database, now_ms: int) -> None:
     for number in sorted(steps):
         with database.transaction():
             version = stored_version(database)
-            # Another process may have been quicker.
+            # Another process may have migrated it meanwhile.
             if version < number:
                 _require_no_older_engine(database, version, now_ms)
                 database.run_script(steps[number])
@@ -73,10 +73,10 @@ def _take_steps(database: Database, now_ms: int) -> None:
 
 
 def _require_no_older_engine(database: Database, version: int, now_ms: int) -> None:
-    """Refuse to change the schema while an engine of an older version runs the jobs: it would not find its columns."""
+    """Refuse to migrate while an older engine runs the jobs: it would no longer find its columns."""
     if version == 0:
         return
-    # An engine that has another file open, such as the original of this copy, is not disturbed.
+    # An engine with another file open, such as the original of this copy, is not affected.
     ours = "AND file IN ('', ?)" if version >= _WITH_ENGINE_FILE else "AND ? <> ''"
     row = database.row(
         "SELECT owner, pid, process_start FROM scheduler_engine "
@@ -95,7 +95,7 @@ def _require_no_older_engine(database: Database, version: int, now_ms: int) -> N
 
 
 def stored_version(database: Database) -> int:
-    """Return the version of a database's schema; 0 when it has none of ours."""
+    """Return the schema version of a database; 0 if it has no schema of Halo."""
     return int(database.rows("PRAGMA user_version")[0][0])
 
 

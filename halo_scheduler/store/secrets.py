@@ -1,23 +1,69 @@
-"""Secrets: kept by the system's keyring or, when that is chosen, in a file that only its owner can read."""
+"""Secrets: names in the database; values in the keyring or, if so chosen, in a private file."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from halo_scheduler.errors import ScheduleError, SecretError
 from halo_scheduler.grammar.templates import require_secret_name
 from halo_scheduler.paths import secrets_file
-from halo_scheduler.store.secret_names import SecretName, SecretPlace, SecretTable
+from halo_scheduler.store.connection import Database
 
 _SHORTEST = 4
 _LONGEST = 65_536
 
 
+class SecretPlace(StrEnum):
+    """Where a secret's value is stored."""
+
+    KEYRING = "keyring"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretName:
+    """The name of a secret, without its value."""
+
+    name: str
+    place: SecretPlace
+    changed_at: int
+
+
+class SecretTable:
+    """Reads and writes the names of secrets."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> list[SecretName]:
+        rows = self._database.rows("SELECT name, place, changed_at FROM scheduler_secrets ORDER BY name")
+        return [
+            SecretName(name=name, place=SecretPlace(place), changed_at=changed_at)
+            for name, place, changed_at in rows
+        ]
+
+    def get_many(self, names: Iterable[str]) -> dict[str, SecretName]:
+        wanted = set(names)
+        return {found.name: found for found in self.all() if found.name in wanted} if wanted else {}
+
+    def save(self, secret: SecretName) -> None:
+        self._database.rows(
+            "INSERT INTO scheduler_secrets (name, place, changed_at) VALUES (?, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET place = excluded.place, changed_at = excluded.changed_at",
+            [secret.name, secret.place, secret.changed_at],
+        )
+
+    def remove(self, name: str) -> None:
+        self._database.rows("DELETE FROM scheduler_secrets WHERE name = ?", [name])
+
+
 class SecretStore:
-    """The secrets of one database; only their names and places are in it."""
+    """The secrets of one database, which holds only their names and places."""
 
     def __init__(self, table: SecretTable, database: Path) -> None:
         self._table = table
@@ -31,18 +77,18 @@ class SecretStore:
         return self._table.all()
 
     def set(self, name: str, value: str, place: SecretPlace, now_ms: int) -> None:
-        """Keep a secret; one of that name is replaced, wherever it was."""
+        """Store a secret; one of the same name is replaced, wherever it was stored."""
         require_secret_name("name", name)
         _require_value(value)
         before = self._table.get_many([name]).get(name)
         self._places[place].set(name, value)
-        # The name last: one that is known can be had.
+        # The name is stored last, so that every known name has a value.
         self._table.save(SecretName(name=name, place=place, changed_at=now_ms))
         if before is not None and before.place is not place:
             self._places[before.place].remove(name)
 
     def remove(self, name: str) -> None:
-        """Forget a secret."""
+        """Delete a secret."""
         known = self._existing(name)
         self._table.remove(name)
         self._places[known.place].remove(name)
@@ -50,10 +96,10 @@ class SecretStore:
     def reader(
         self, names: Iterable[str], *, unchanged_since: int | None = None
     ) -> Callable[[], dict[str, str]]:
-        """Return a function that gets some secrets, on whatever thread, and may wait for the user to unlock them.
+        """Return a function that reads some secrets, on any thread; it may wait for the user to unlock the keyring.
 
-        It raises SecretError when one cannot be had, or was changed after `unchanged_since`: then what a run was
-        given is no longer known.
+        It raises SecretError if one cannot be read, or was changed after `unchanged_since`: then the value that a run
+        was given is no longer known.
         """
         wanted = sorted(names)
         known = self._table.get_many(wanted)
@@ -95,7 +141,7 @@ def _require_value(value: str) -> None:
 
 
 class _Keyring:
-    """The keyring of the system, loaded only when a secret is needed."""
+    """The system's keyring, loaded only when a secret is needed."""
 
     def __init__(self, service: str) -> None:
         self._service = service
@@ -160,7 +206,7 @@ class _SecretFile:
             raise SecretError(f"the secrets in {self._path} cannot be read: {error}") from error
 
     def _write(self, values: dict[str, str]) -> None:
-        """Replace the file in one step: it is whole at every moment."""
+        """Replace the file atomically."""
         partial = self._path.with_suffix(".part")
         try:
             partial.unlink(missing_ok=True)
@@ -179,12 +225,12 @@ def _one_line(error: BaseException) -> str:
 
 
 def has_keyring() -> bool:
-    """Tell whether this system has a keyring that takes secrets; slow, as it loads what looks for one."""
+    """Return whether this system has a usable keyring; slow, as it loads the keyring library."""
     import keyring  # noqa: PLC0415 - 12 MB and 150 ms, for those who have secrets
     from keyring.errors import KeyringError  # noqa: PLC0415
 
     try:
-        # Those that only ever fail, or keep nothing, have no priority.
+        # Backends that always fail or store nothing have no priority.
         return float(keyring.get_keyring().priority) > 0
     except (KeyringError, OSError, RuntimeError):
         return False

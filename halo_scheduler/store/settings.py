@@ -1,4 +1,4 @@
-"""The settings, and the limits of groups."""
+"""The settings, and the concurrency limits of groups."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from functools import lru_cache
 from typing import Any
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model.agents import Agent
 from halo_scheduler.model.codec import decode
 from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.settings import Agent, Settings
 from halo_scheduler.store.connection import Database
 
-# Marks, beside what the user chose.
+# Internal marks, stored beside the user's settings.
 _FAILURES_SEEN = "failures_seen"
 _TRUTH = {True: "true", False: "false"}
 
 
 @dataclass(frozen=True, slots=True)
 class NumberSetting:
-    """A setting that is a whole number, and what holds until it is set."""
+    """An integer setting with its default."""
 
     key: str
     default: int
@@ -45,7 +44,7 @@ class SettingTable:
         self._database = database
 
     def number(self, setting: NumberSetting) -> int:
-        """Return a setting; what is no number, or one that makes no sense, counts as not set."""
+        """Return a setting; an invalid value counts as not set."""
         with suppress(ValueError):
             number = int(self._text(setting.key) or "")
             return number if setting.low <= number <= _HIGHEST else setting.default
@@ -55,7 +54,7 @@ class SettingTable:
         self._set_text(setting.key, str(value))
 
     def read(self) -> Settings:
-        """Return what the user chose; what is stored but makes no sense counts as not chosen."""
+        """Return the settings; invalid stored values count as not set."""
         texts: dict[str, str] = dict(self._database.rows("SELECT key, value FROM scheduler_settings"))
         found = Settings()
         for field in fields(Settings):
@@ -66,7 +65,7 @@ class SettingTable:
         return found
 
     def quiet_times(self) -> tuple[QuietTime, ...]:
-        """Return when nothing starts by itself; asked at every tick, so nothing else is read."""
+        """Return the quiet hours; called at every tick, so nothing else is read."""
         return _quiet_times(self._text("quiet_times") or "[]")
 
     def save(self, changes: dict[str, Any]) -> None:
@@ -74,7 +73,7 @@ class SettingTable:
             self._set_text(name, _text_of(value))
 
     def failures_seen(self) -> tuple[int, list[int]]:
-        """Return the newest run up to which failures were seen, and those that were under way then."""
+        """Return the newest run up to which failures were seen, and the runs active at that moment."""
         with suppress(TypeError, ValueError, KeyError):
             mark = json.loads(self._text(_FAILURES_SEEN) or "")
             return int(mark["seq"]), [int(seq) for seq in mark["open"]]
@@ -97,7 +96,7 @@ class SettingTable:
 
 @lru_cache(maxsize=8)
 def _quiet_times(text: str) -> tuple[QuietTime, ...]:
-    """Return those that can be read: one in a zone that this machine does not know must not end the others."""
+    """Return the readable quiet hours; one with a zone unknown here must not disable the others."""
     stored: object = None
     with suppress(ValueError, RecursionError):
         stored = json.loads(text)
@@ -117,7 +116,7 @@ def _text_of(value: object) -> str:
 
 
 def _value_of(text: str, default: object, name: str) -> Any:
-    """Return the value of a stored text, of the same kind as the default."""
+    """Return the value of a stored text, in the type of the default."""
     if isinstance(default, bool):
         return {word: truth for truth, word in _TRUTH.items()}.get(text)
     if isinstance(default, int):
@@ -130,7 +129,7 @@ def _value_of(text: str, default: object, name: str) -> Any:
 
 
 class GroupTable:
-    """Reads and writes the limits of groups."""
+    """Reads and writes the concurrency limits of groups."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -139,7 +138,7 @@ class GroupTable:
         return dict(self._database.rows("SELECT name, max_concurrent FROM scheduler_groups"))
 
     def set_limit(self, group: str, max_concurrent: int | None) -> None:
-        """Limit how many jobs of a group run at once; None lifts the limit."""
+        """Limit how many runs of a group are active at a time; None removes the limit."""
         if max_concurrent is None:
             self._database.rows("DELETE FROM scheduler_groups WHERE name = ?", [group])
             return

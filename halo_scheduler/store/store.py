@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Self
 
@@ -13,14 +12,11 @@ from halo_scheduler.store.events import EventTable
 from halo_scheduler.store.history import RunHistory
 from halo_scheduler.store.jobs import JobTable
 from halo_scheduler.store.lease import LeaseTable
-from halo_scheduler.store.outputs import OutputTable
-from halo_scheduler.store.questions import QuestionTable
-from halo_scheduler.store.requests import RequestTable
-from halo_scheduler.store.runs import RunTable
+from halo_scheduler.store.requests import QuestionTable, RequestTable
+from halo_scheduler.store.runs import OutputTable, RunTable, UsageTable
 from halo_scheduler.store.schema import open_to_read, open_up_to_date
-from halo_scheduler.store.secret_names import SecretTable
+from halo_scheduler.store.secrets import SecretTable
 from halo_scheduler.store.settings import GroupTable, SettingTable
-from halo_scheduler.store.usage import UsageTable
 
 
 class Store:
@@ -43,22 +39,20 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, now_ms: int) -> Self:
-        """Open a database, creating it or bringing it up to date."""
+        """Open a database, creating or migrating it as needed."""
         return cls(open_up_to_date(path, now_ms))
 
     @classmethod
     def open_to_read(cls, path: Path, now_ms: int) -> Self:
-        """Open a database as `open` does; one that cannot be written is opened as it is, and says so."""
+        """Open a database as `open` does; if it cannot be written, open it read-only as it is."""
         return cls(open_to_read(path, now_ms))
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Let everything inside happen or nothing."""
-        with self.database.transaction():
-            yield
+    def transaction(self) -> AbstractContextManager[None]:
+        """Run the block in a transaction."""
+        return self.database.transaction()
 
     def check(self) -> None:
-        """Raise StoreDamagedError unless SQLite finds the file in order."""
+        """Raise StoreDamagedError unless SQLite's integrity check passes."""
         answer = self.database.rows("PRAGMA quick_check(1)")
         if answer != [("ok",)]:
             raise StoreDamagedError(
@@ -66,7 +60,7 @@ class Store:
             )
 
     def has_tables(self) -> bool:
-        """Tell whether there is anything in the file, be it ours or not."""
+        """Return whether the file has any tables, Halo's or not."""
         return bool(self.database.rows("SELECT 1 FROM sqlite_schema LIMIT 1"))
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""Jobs in and out: files that hold jobs, and what taking them in would change."""
+"""Import, export and apply: job files and what importing them would change."""

@@ -1,11 +1,11 @@
-"""Reading the file of an AI agent that has a map of `schedules`: each of them becomes a prompt."""
+"""Reads an AI agent's file with a map of `schedules`; each schedule becomes a prompt job."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Any, TypeVar
 
 from halo_scheduler.errors import ScheduleError
@@ -30,22 +30,25 @@ _OF_SCHEDULE = {
 _OF_SOURCE = {"type", "repo", "labels", "auth", "claim_label", "complete_action"}
 _SHARED = ("description", *_PROMPTS, *_PLACES, "work_source")
 _MOST_NAMED = 20
+_JITTER_PERCENT = 5  # as these files promise
 _GITHUB = {"github", "github_issues"}
 _SAYS = frozenset({"schedule", "action", "description", "group", "enabled"})
 
 
 def looks_like_agent(data: object) -> bool:
-    """Tell whether plain data is the file of an agent rather than one of ours."""
+    """Return whether plain data is an agent's file rather than one of ours."""
     return isinstance(data, dict) and "schedules" in data and "jobs" not in data
 
 
-def read_agent(file: TextFile, folder: str) -> Drafts:
-    """Read what an agent does when; `folder` is that of the file, which its own folders may be relative to."""
+def read_agent(file: TextFile, path: str, repository: str | None = None) -> Drafts:
+    """Read an agent's schedules. `path`, empty where there is none, is where relative paths start and the agent's
+    name comes from, if the file names none; `repository` is that of GitHub sources that name none.
+    """
     data = file.data
     if not isinstance(data, dict):
         raise FileError("this is no file of an agent", line=1)
     try:
-        name = require_label("name", resolved(data.get("name")))
+        name = require_label("name", _name(data, path))
         limit = _limit(data)
     except ScheduleError as error:
         raise FileError(error.message, line=file.line_of(error.path), path=error.path) from None
@@ -57,7 +60,7 @@ def read_agent(file: TextFile, folder: str) -> Drafts:
     refuse_copies(
         sum(len(str(data.get(key, ""))) for key in _SHARED), len(schedules), file.line_of("schedules")
     )
-    reader = _AgentReader(data, name, folder)
+    reader = _AgentReader(data, name, str(PurePath(path).parent) if path else "", repository)
     jobs: list[Draft] = []
     faults: list[Fault] = []
     for key, schedule in schedules.items():
@@ -72,8 +75,15 @@ def read_agent(file: TextFile, folder: str) -> Drafts:
     return Drafts(jobs=tuple(jobs), group_limits={name: limit}, faults=tuple(faults))
 
 
+def _name(data: Mapping[str, Any], path: str) -> object:
+    name = resolved(data.get("name"))
+    if name is None and not path:
+        raise ScheduleError("is missing; add the agent's name, like name: reviewer", path="name")
+    return PurePath(path).stem if name is None else name
+
+
 def _limit(data: Mapping[str, Any]) -> int:
-    """Return how many runs an agent may have at once; unless it says otherwise, one."""
+    """Return how many runs an agent may have at once (default: one)."""
     instances = resolved(data.get("instances"))
     if instances is None:
         return 1
@@ -84,10 +94,11 @@ def _limit(data: Mapping[str, Any]) -> int:
 class _AgentReader:
     """Reads the schedules of one agent."""
 
-    def __init__(self, agent: Mapping[str, Any], name: str, folder: str) -> None:
+    def __init__(self, agent: Mapping[str, Any], name: str, folder: str, repository: str | None) -> None:
         self._agent = agent
         self._name = name
         self._folder = folder
+        self._repository = repository
         self._lost = [shown_key(key) for key in agent if key not in _OF_AGENT]
         """What of the agent is not kept."""
 
@@ -95,13 +106,14 @@ class _AgentReader:
         """Return the job of one schedule."""
         if not isinstance(data, dict):
             raise ScheduleError(f"must be an object with a type, not {shown(resolved(data))}")
+        schedule = _schedule(data)
         spec = JobSpec(
             name=f"{self._name}/{key}",
             description=self._text("description", data, self._agent),
             group=self._name,
-            schedule=_schedule(data),
+            schedule=schedule,
             action=_named("prompt", lambda: self._prompt(data)),
-            policy=Policy(),
+            policy=Policy() if isinstance(schedule, Manual) else Policy(jitter_percent=_JITTER_PERCENT),
             enabled=_truth("enabled", data),
         )
         return Draft(spec=spec, says=_SAYS, notes=tuple(self._notes(data)))
@@ -114,7 +126,7 @@ class _AgentReader:
         )
 
     def _text(self, name: str, *places: Mapping[str, Any]) -> str:
-        """Return a text from the first place that has it."""
+        """Return the text of the first key that is present."""
         for place in places:
             value = place.get(name)
             if resolved(value) is not None:
@@ -137,7 +149,7 @@ class _AgentReader:
         return None
 
     def _whole_path(self, path: str) -> str:
-        """Return a path that means the same wherever the jobs are run."""
+        """Return an absolute path."""
         if path.startswith("~") or PurePosixPath(path).is_absolute() or not self._folder:
             return path
         return os.path.normpath(f"{self._folder}/{path}")
@@ -147,12 +159,12 @@ class _AgentReader:
         if source is None:
             return None
         try:
-            return _github(source, self._agent)
+            return _github(source, resolved(self._agent.get("repo")) or self._repository)
         except ScheduleError as error:
             raise error.under("work_source") from None
 
     def _notes(self, data: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what of a schedule is not as it was."""
+        """Yield the differences between a schedule and its job."""
         kind = resolved(data.get("type"))
         if kind in {"webhook", "chat"}:
             yield f"a {kind} started it; here it is run by hand or after another job"
@@ -184,7 +196,7 @@ def _schedule(data: Mapping[str, Any]) -> Schedule:
 
 
 def _named(name: str, make: Callable[[], _Made]) -> _Made:
-    """Return what is made of a field; what is wrong with it is told under the name it has in the file."""
+    """Return a converted field; errors name it as the file does."""
     try:
         return make()
     except ScheduleError as error:
@@ -206,15 +218,17 @@ def _truth(name: str, data: Mapping[str, Any]) -> bool:
     return value
 
 
-def _github(source: object, agent: Mapping[str, Any]) -> GithubSource:
+def _github(source: object, usual_repository: object) -> GithubSource:
     if not isinstance(source, dict):
         raise ScheduleError(f"must be an object with a type, not {shown(source)}")
     kind = resolved(source.get("type"))
     if kind not in _GITHUB:
         raise ScheduleError(f"only github is known, not {shown(kind)}", path="type")
-    repository = resolved(source.get("repo", agent.get("repo")))
+    repository = resolved(source.get("repo")) or usual_repository
     if not isinstance(repository, str):
-        raise ScheduleError("is missing; write the repository like owner/name", path="repo")
+        raise ScheduleError(
+            "is missing; write the repository like owner/name, or add --repo owner/name", path="repo"
+        )
     try:
         return GithubSource(repository=repository, token=_token(source), **_labels(source))
     except ScheduleError as error:
@@ -223,7 +237,7 @@ def _github(source: object, agent: Mapping[str, Any]) -> GithubSource:
 
 
 def _token(source: Mapping[str, Any]) -> str:
-    """Return the name of the secret: that of the variable it was in."""
+    """Return the name of the secret, taken from the variable that held it."""
     auth = resolved(source.get("auth"))
     named = resolved(auth.get("token_env")) if isinstance(auth, dict) else None
     return named if isinstance(named, str) else _TOKEN

@@ -1,4 +1,4 @@
-"""The calendar events of systemd, as far as cron can say the same."""
+"""Converts systemd calendar events to cron, as far as cron can express them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _LONGEST = 500
 
 
 def read_span(text: str) -> int:
-    """Return the milliseconds of a time span like "1h 30min" or "90"."""
+    """Return the milliseconds of a time span such as "1h 30min" or "90"."""
     text = text.strip()
     if len(text) > _LONGEST:
         raise ScheduleError(f"the time span {shown(text)} is too long")
@@ -71,13 +71,13 @@ def read_span(text: str) -> int:
 
 
 def read_calendar_event(text: str) -> Cron | Once:
-    """Return the schedule that means the same; ScheduleError says what of it cron cannot say."""
+    """Return an equivalent schedule. ScheduleError says what cron cannot express."""
     return _Event(text).schedule()
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """The name and the range of a field."""
+    """The name and range of a field."""
 
     name: str
     low: int
@@ -94,7 +94,7 @@ _ANY_DATE = {"year": "*", "month": "*", "sign": "-", "day": "*"}
 
 
 class _Event:
-    """Reads one event."""
+    """Parses one calendar event."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -121,7 +121,7 @@ class _Event:
             raise self._refusal(error.message) from None
 
     def _take_zone(self, words: list[str]) -> str | None:
-        """Take the time zone from the end, if there is one."""
+        """Remove a trailing time zone, if there is one."""
         if len(words) == 1 or not words or not words[-1][0].isalpha() or _WEEKDAYS_WORD.fullmatch(words[-1]):
             return None
         zone = words.pop()
@@ -161,7 +161,7 @@ class _Event:
         return " ".join([*([] if second == "0" else [second]), minute, hour, day, month, weekday])
 
     def _days(self, date: Mapping[str, str], weekdays: Sequence[int]) -> tuple[str, str]:
-        """Return cron's two fields for days: there, unlike here, one of them is enough."""
+        """Return cron's two day fields. In cron either one may match; in systemd both must."""
         if date["sign"] == "~":
             return self._last_days(date["day"], weekdays)
         day = self._field(_DAY, date["day"])
@@ -204,7 +204,7 @@ class _Event:
 
 
 def _take(words: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
-    """Take what the next word gives, if it is of that kind."""
+    """Consume the next word if it has the given kind."""
     match = pattern.fullmatch(words[0]) if words else None
     if match is None:
         return {}
@@ -213,7 +213,7 @@ def _take(words: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
 
 
 def _week_of(day: str) -> int | None:
-    """Return which week of the month a span of seven days is: 1-7 is the first."""
+    """Return which week of the month a seven-day range is: 1-7 is the first."""
     low, _, high = day.partition("-")
     if not (low.isdigit() and high.isdigit()) or int(high) - int(low) != _WEEK - 1 or int(low) % _WEEK != 1:
         return None

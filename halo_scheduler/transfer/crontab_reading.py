@@ -1,10 +1,10 @@
-"""Reading a user's crontab as cron does."""
+"""Reads a crontab, of a user or of the system, with cron's own rules."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -13,15 +13,18 @@ from halo_scheduler.grammar.checks import LONGEST_TEXT
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import find_zone
 from halo_scheduler.model import After, Backoff, Command, Cron, JobSpec, Policy
-from halo_scheduler.transfer.crontab_names import MOST_COMMENTS, Names, name_of_command, name_of_comment
-from halo_scheduler.transfer.crontab_text import split_command
-from halo_scheduler.transfer.crontab_users import UserColumn, is_program, is_user
+from halo_scheduler.transfer.crontab_lines import (
+    MOST_COMMENTS,
+    Names,
+    name_of_command,
+    name_of_comment,
+    split_command,
+)
 from halo_scheduler.transfer.drafts import MOST_FAULTS, Draft, Drafts, Fault, LeftOut, add_fault
 from halo_scheduler.transfer.text_file import MOST_COPIED, MOST_ITEMS, FileError, text_of
 
 _LONGEST_QUOTE = 80
 _LONGEST_QUOTED = 1_000  # before what is no text is taken out of it
-_LONGEST_HEADING = 200
 _MOST_VARIABLES = 1_000
 _MOST_KEPT = 200_000
 _VARIABLE = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P=quote)\s*=\s*(?P<value>.*)""")
@@ -33,6 +36,7 @@ _MORE_NICKNAMES = {"@every_minute": "* * * * *", "@every_second": "* * * * * *"}
 _SECONDS = re.compile(r"@([0-9]{1,9})", re.ASCII)
 # What the BSDs take before a command: no mail, no log, no second run at a time. No command begins like that.
 _FLAGS = re.compile(r"(?:-[nqs]+\s+)+")
+_USER = re.compile(r"(?P<user>\S+)\s+(?P<command>\S.*)", re.DOTALL)
 _ANACRON = re.compile(
     r"(?:[0-9]+|@(?:daily|weekly|monthly|yearly|annually))\s+[0-9]+\s+[A-Za-z][\w.-]{2,}\s+\S.*", re.ASCII
 )
@@ -47,31 +51,24 @@ _UNKEPT = {
     "RANDOM_DELAY": "Halo spreads starts by a share of the interval; see --jitter",
     "CRON_WITHIN": "see the conditions and the catching up of a job",
 }
-_REBOOT = "@reboot isn't a schedule; use autostart or systemd"
+_REBOOT = "@reboot isn't a schedule; leave this line in the crontab"
 # Cron neither stops what takes long nor gives up on what fails: many a line only tests whether it has to do something.
 _POLICY = Policy(time_limit=None, max_errors=0, backoff=Backoff.none())
 _SAYS = frozenset({"schedule", "action"})
 
 
-def read_crontab(
-    content: bytes,
-    *,
-    is_user: Callable[[str], bool] = is_user,
-    is_program: Callable[[str], bool] = is_program,
-    is_system: bool = False,
-) -> Drafts:
+def read_crontab(content: bytes, *, user: str | None = None) -> Drafts:
     """Read a crontab; FileError refuses it whole, the drafts' faults are single lines of it.
 
-    `is_system` says that its lines name users, whether they are known here or not.
+    With `user` it is a system crontab, whose lines name a user before the command: only lines of this user are taken.
     """
     text = text_of(content)
     _refuse_too_many(text)
-    users = UserColumn(is_user=is_user, is_program=is_program, is_system=is_system)
-    return _Reader(users).read(text)
+    return _Reader(user).read(text)
 
 
 def _refuse_too_many(text: str) -> None:
-    """Refuse at a glance what has more lines with times than anybody: to read them all would take too long."""
+    """Refuse a crontab with too many entries before parsing them, which would take too long."""
     excess = next(islice(_LIKELY_ENTRY.finditer(text), MOST_ITEMS, None), None)
     if excess is not None:
         line = text.count("\n", 0, excess.end()) + 1
@@ -80,7 +77,7 @@ def _refuse_too_many(text: str) -> None:
 
 @dataclass
 class _Surroundings:
-    """What the lines so far say of all that follow them."""
+    """The settings from earlier lines that apply to all later ones."""
 
     shell: str = "/bin/sh"
     zone: str | None = None
@@ -90,10 +87,10 @@ class _Surroundings:
 
 
 class _Reader:
-    """Goes through the lines of one crontab."""
+    """Reads the lines of one crontab."""
 
-    def __init__(self, users: UserColumn) -> None:
-        self._users = users
+    def __init__(self, user: str | None) -> None:
+        self._user = user
         self._surroundings = _Surroundings()
         self._size = 0
         self._kept = 0
@@ -119,7 +116,6 @@ class _Reader:
     def _line(self, line: str, number: int) -> None:
         if line.startswith("#"):
             self._comments.append(line)
-            self._users.look_at_comment(line[:_LONGEST_HEADING])
             return
         if len(line) > LONGEST_TEXT:
             self._fault(f"the line is longer than {LONGEST_TEXT} characters", number)
@@ -211,7 +207,12 @@ class _Reader:
         self._has_entries = True
         if not command.strip():
             raise ScheduleError("there is no command behind the time")
-        self._refuse_user_column(command)
+        if self._user is not None:
+            user, command = _split_user(command)
+            if user != self._user:
+                why = f"runs as {plain_line(user)}; jobs of Halo run as you ({self._user})"
+                self._left_out.append(LeftOut(what=_quoted(line), why=why, line=number))
+                return None
         command = _FLAGS.sub("", command, count=1) if command.startswith("-") else command
         action = self._action(command, stdin)
         name, description = name_of_comment(list(self._comments))
@@ -223,7 +224,7 @@ class _Reader:
             policy=_POLICY,
         )
         says = _SAYS | ({"description"} if description else set())
-        notes = tuple(self._notes(command))
+        notes = tuple(self._notes())
         return Draft(spec=spec, line=number, says=says, has_made_up_name=True, notes=notes)
 
     def _schedule(self, when: str) -> Cron | After:
@@ -235,13 +236,6 @@ class _Reader:
             return After(f"{seconds[1]}s")
         expression = _MORE_NICKNAMES.get(when.lower(), when)
         return Cron(" ".join(expression.split()), self._surroundings.zone)
-
-    def _refuse_user_column(self, command: str) -> None:
-        if user := self._users.user_of(command):
-            raise ScheduleError(
-                f"this looks like a system crontab, whose lines name a user before the command ({user}); "
-                "Halo runs everything as you: take that word out"
-            )
 
     def _action(self, command: str, stdin: str) -> Command:
         surroundings = self._surroundings
@@ -256,16 +250,22 @@ class _Reader:
             environment=surroundings.environment,
         )
 
-    def _notes(self, command: str) -> Iterator[str]:
-        """Yield what to know of a line; of the variables, in whose values cron fills in nothing, once."""
+    def _notes(self) -> Iterator[str]:
+        """Yield the notes on a line. The note on variables, which cron does not expand, is given once."""
         variables = self._surroundings.environment if self._are_variables_new else {}
         self._are_variables_new = False
         for name, value in variables.items():
             if "$" in value and (name, value) not in self._noted:
                 self._noted.add((name, value))
                 yield f"{name}={value} is taken as it is: no $ is filled in there"
-        if word := self._users.doubtful_user_of(command):
-            yield f"there is no program {word} here; if it is the user of a system crontab, take that word out"
+
+
+def _split_user(command: str) -> tuple[str, str]:
+    """Split the command field of a system crontab into user and command."""
+    match = _USER.fullmatch(command)
+    if match is None:
+        raise ScheduleError("there is no command behind the user; lines of a system crontab name both")
+    return match["user"], match["command"]
 
 
 def _quoted(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Writing jobs as a crontab: what cron cannot do is said in a comment."""
+"""Writes jobs as a crontab; comments say what cron cannot do."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from halo_scheduler.model import (
     Once,
     Policy,
     Prompt,
+    Reminder,
     Schedule,
 )
-from halo_scheduler.transfer.crontab_text import command_field
+from halo_scheduler.transfer.crontab_lines import command_field
 from halo_scheduler.wording.schedules import describe
 
 _HEADER = (
@@ -42,13 +43,13 @@ _POLICY_WORDS = {
     "limits": "its limits",
     "caps": "its limits per day",
     "jitter_percent": "its spread",
-    "keep_awake": "that it keeps the machine awake",
+    "keep_awake": "that it keeps the computer awake",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a crontab: when, in which zone, what."""
+    """One crontab line: schedule, time zone and command."""
 
     zone: str | None
     text: str
@@ -56,7 +57,7 @@ class _Line:
 
 
 def write_crontab(specs: Sequence[JobSpec]) -> str:
-    """Return jobs as a crontab, in the order of their names; those with a zone of their own come last."""
+    """Return jobs as a crontab, sorted by name; jobs with their own time zone come last."""
     lines: dict[str | None, list[str]] = {None: []}
     left_out: list[str] = []
     for spec in sorted(specs, key=lambda spec: spec.name):
@@ -86,7 +87,7 @@ def _left_out(comments: list[str]) -> list[str]:
 
 
 def _line(spec: JobSpec) -> _Line:
-    """Return the line of a job; ValueError says why it has none."""
+    """Return the crontab line of a job. ValueError says why there is none."""
     when = _when(spec.schedule, spec.anchor_at)
     command = _command(spec.action)
     if len(command) > _LONGEST_COMMAND:
@@ -124,7 +125,7 @@ def _cron(schedule: Cron) -> str:
 
 
 def _minutes(schedule: Every, anchor_at: int) -> str:
-    """Return an interval as minutes of the hour, whose number the clock changes never touch."""
+    """Return an interval as minutes of the hour that clock changes never affect."""
     if HOUR_MS % schedule.every_ms or schedule.every_ms % MINUTE_MS:
         raise ValueError(f"it runs {describe(schedule)} from its own beginning, which cron cannot count")
     step = schedule.every_ms // MINUTE_MS
@@ -145,6 +146,8 @@ def _command(action: Action) -> str:
             raise ValueError("it sends an HTTP request")
         case Prompt():
             raise ValueError("it asks an agent")
+        case Reminder():
+            raise ValueError("it is a reminder")
         case Callback():
             raise ValueError("it calls a function of another program")
         case _:
@@ -152,7 +155,7 @@ def _command(action: Action) -> str:
 
 
 def _shell_line(command: Command) -> str:
-    """Return what a plain shell has to run."""
+    """Return the command line for a plain shell."""
     line = shlex.join(command.argv) if command.argv else command.line.strip()
     environment = dict(command.environment)
     if environment.get("SHELL") == _SHELL:
@@ -165,7 +168,7 @@ def _shell_line(command: Command) -> str:
 
 
 def _quoted_path(path: str) -> str:
-    """Return a path for a shell, which is to find the home directory itself."""
+    """Return a path quoted for the shell, which expands the home directory itself."""
     home, slash, rest = path.partition("/")
     if home != "~":
         return shlex.quote(path)
@@ -173,7 +176,7 @@ def _quoted_path(path: str) -> str:
 
 
 def _lost(spec: JobSpec) -> Iterator[str]:
-    """Yield what of a job its line does not say."""
+    """Yield the settings of a job that a crontab line cannot express."""
     for name, words in _POLICY_WORDS.items():
         if getattr(spec.policy, name) != getattr(_USUAL, name):
             yield words

@@ -1,4 +1,4 @@
-"""The files Halo writes: one job or many, with the quiet times and the limits of groups."""
+"""Halo's own job files: one or more jobs with quiet hours and group limits."""
 
 from __future__ import annotations
 
@@ -12,13 +12,21 @@ from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.text import json_text
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
 from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, QuietTime
-from halo_scheduler.transfer.circles import circle_fault, find_circles
-from halo_scheduler.transfer.drafts import MOST_FAULTS, Draft, Drafts, Fault, add_fault, too_many_faults
+from halo_scheduler.transfer.drafts import (
+    MOST_FAULTS,
+    Draft,
+    Drafts,
+    Fault,
+    add_fault,
+    circle_fault,
+    find_circles,
+    too_many_faults,
+)
 from halo_scheduler.transfer.job_form import draft_of, job_to_plain
 from halo_scheduler.transfer.json_text import read_json
 from halo_scheduler.transfer.plain_values import read_value, resolved, to_plain
 from halo_scheduler.transfer.text_file import FileError, TextFile, shown_key
-from halo_scheduler.transfer.yaml_writing import write_yaml
+from halo_scheduler.transfer.yaml_text import write_yaml
 
 _KNOWN = ("version", "groups", "quiet_times", "jobs")
 _HEADER = (
@@ -29,7 +37,7 @@ _HEADER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What is to be written: jobs by their ids, and what holds around them."""
+    """The content of a job file: jobs by id, and the settings they share."""
 
     jobs: Mapping[str, JobSpec]
     quiet_times: tuple[QuietTime, ...] = ()
@@ -39,7 +47,7 @@ class Document:
 
 
 def document_to_plain(document: Document) -> dict[str, Any]:
-    """Return a document as plain data, its jobs in the order of their names."""
+    """Return a document as plain data, jobs sorted by name."""
     names = {**document.names, **{job_id: spec.name for job_id, spec in document.jobs.items()}}
     ordered = sorted(document.jobs.items(), key=lambda item: (item[1].name, item[0]))
     limits = {group: {"max_concurrent": most} for group, most in sorted(document.group_limits.items())}
@@ -52,7 +60,7 @@ def document_to_plain(document: Document) -> dict[str, Any]:
 
 
 def _plain_quiet_time(quiet_time: QuietTime) -> dict[str, Any]:
-    """Return a quiet time with its hours, also where they are as usual: they are what it is about."""
+    """Return quiet hours with their times, even where those are the defaults."""
     found = {"name": "", "group": "", "days": "", **to_plain(quiet_time)}
     hours = {"start": quiet_time.start, "end": quiet_time.end}
     zone = found.pop("timezone", None)
@@ -72,12 +80,12 @@ def write_document_as_json(document: Document) -> str:
 def write_job(
     spec: JobSpec, names: Mapping[str, str], header: Sequence[str] = (), *, job_id: str | None = None
 ) -> str:
-    """Return one job as YAML; `names` are those of the jobs that may follow it, by their ids."""
+    """Return one job as YAML; `names` maps the ids of possible followers to their names."""
     return write_yaml({"version": SCHEMA_VERSION, **job_to_plain(spec, names, job_id=job_id)}, header)
 
 
 def read_job(content: bytes) -> Draft:
-    """Read one job from YAML, as `write_job` writes it; FileError says what is wrong and on which line."""
+    """Read one job from YAML as written by `write_job`. FileError says what is wrong and on which line."""
     from halo_scheduler.transfer.yaml_text import read_yaml  # noqa: PLC0415 - PyYAML
 
     file = read_yaml(content)
@@ -91,7 +99,7 @@ def read_job(content: bytes) -> Draft:
 
 
 def read_document(content: bytes, *, is_json: bool = False) -> Drafts:
-    """Read a document, or one job; FileError refuses it whole, the drafts' faults are single things in it."""
+    """Read a document or a single job. FileError refuses the whole file; drafts carry the faults of single parts."""
     if is_json:
         return drafts_of(read_json(content))
     from halo_scheduler.transfer.yaml_text import read_yaml  # noqa: PLC0415 - PyYAML
@@ -100,12 +108,12 @@ def read_document(content: bytes, *, is_json: bool = False) -> Drafts:
 
 
 def drafts_of(file: TextFile) -> Drafts:
-    """Return what a file holds."""
+    """Return the drafts in a file."""
     return _DocumentReader(file).read()
 
 
 class _DocumentReader:
-    """Reads one document and gathers what is wrong with it."""
+    """Reads one document and collects its faults."""
 
     def __init__(self, file: TextFile) -> None:
         self._file = file
@@ -131,7 +139,7 @@ class _DocumentReader:
         )
 
     def _refuse_many_in_circles(self, items: Sequence[object]) -> None:
-        """Refuse jobs that follow each other by the thousand at a glance: to read them all first takes too long."""
+        """Refuse thousands of jobs that follow each other in circles before reading them, which would take too long."""
         places = {str(item.get("name")): index for index, item in enumerate(items) if isinstance(item, dict)}
         followers = {name: _names_of_followers(items[index]) for name, index in places.items()}
         first: list[str] = []
@@ -155,7 +163,9 @@ class _DocumentReader:
         if items is None:
             return None
         if len(items) > MOST_QUIET_TIMES:
-            self._fault(ScheduleError(f"at most {MOST_QUIET_TIMES} quiet times are kept", path="quiet_times"))
+            self._fault(
+                ScheduleError(f"at most {MOST_QUIET_TIMES} quiet hours can be stored", path="quiet_times")
+            )
             return None
         found = []
         for index, item in enumerate(items):
@@ -198,14 +208,14 @@ class _DocumentReader:
 
 
 def _names_of_followers(job: Any) -> list[str]:
-    """Return which jobs follow another, as far as that can be seen at a glance."""
+    """Return the names of a job's followers, as far as the raw data shows them."""
     followers = job.get("followers")
     found = followers if isinstance(followers, list) else []
     return [str(one.get("job") if isinstance(one, dict) else one) for one in found]
 
 
 def _versioned(data: object) -> dict[str, Any]:
-    """Return a file's data without the version of its form, which must be one we know."""
+    """Return a file's data without its format version, which must be a known one."""
     if not isinstance(data, dict):
         raise ScheduleError("this file holds no jobs of Halo; it would begin with: version: 1")
     if "version" not in data:

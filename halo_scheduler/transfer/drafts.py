@@ -1,14 +1,16 @@
-"""Drafts: jobs as a file says them, before anything of them is stored."""
+"""Drafts: jobs as a file describes them, before anything is stored, and the check for endless chains."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shortened
 from halo_scheduler.model import FollowOn, JobSpec
 from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.rules.chains import circle_words
 from halo_scheduler.transfer.text_file import FileError, located
 
 MOST_FAULTS = 1_000
@@ -22,7 +24,7 @@ def _nowhere(_path: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedFollower:
-    """A job that is to follow another, by its name; or by its id, where it has no name that others know."""
+    """A follower named in a file, by name or by id."""
 
     name: str = ""
     job_id: str = ""
@@ -34,7 +36,8 @@ class Draft:
     """A job of a file: its spec without followers; no `anchor_at` leaves it to whoever stores the job.
 
     `says` are the fields of the spec that the file speaks of, None all of them: a job that is there keeps the others.
-    `has_made_up_name` says that the name is ours, after what it runs, and not one that somebody goes by.
+    `has_made_up_name` says that the name is ours, after what it runs, and not one that somebody goes by;
+    `replaced_name` is such a name in place of which a job that does the same was found.
     `file`, and `line` or `path`, say where it stands, `notes` what of it could not be kept.
     """
 
@@ -44,6 +47,7 @@ class Draft:
     followers: tuple[NamedFollower, ...] = ()
     says: frozenset[str] | None = None
     has_made_up_name: bool = False
+    replaced_name: str = ""
     file: str = ""
     line: int | None = None
     path: str = ""
@@ -51,7 +55,7 @@ class Draft:
     line_of: LineOf = field(default=_nowhere, compare=False, repr=False)
 
     def fault(self, error: ScheduleError) -> Fault:
-        """Return what is wrong with it, with its place."""
+        """Return a fault of this draft, with its place."""
         if self.path:
             error = error.under(self.path)
         line = self.line or self.line_of(error.path)
@@ -60,7 +64,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something in a file that cannot be taken in, with its place."""
+    """A part of a file that cannot be imported, with its place."""
 
     message: str
     file: str = ""
@@ -72,21 +76,21 @@ class Fault:
 
 
 def add_fault(faults: list[Fault], fault: Fault) -> None:
-    """Note a fault; a file with too many is refused whole: it is not what it was taken for."""
+    """Record a fault; refuse the whole file when it has too many."""
     faults.append(fault)
     if len(faults) > MOST_FAULTS:
         raise too_many_faults(faults[0])
 
 
 def too_many_faults(first: Fault) -> FileError:
-    """Return the refusal of a file that has this fault and far too many more."""
+    """Return the error for a file with too many faults, naming this one."""
     message = f"{first.message} (the first of more than {MOST_FAULTS} faults; is it the right file?)"
     return FileError(message, line=first.line, path=first.path, file=first.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Something in a file that was understood but has no place here."""
+    """A part of a file that was understood but has no equivalent here."""
 
     what: str
     why: str
@@ -99,7 +103,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts:
-    """All that a file holds; quiet times of None and groups that are not named stay as they are."""
+    """Everything a file contains; quiet times of None and groups that are not named stay unchanged."""
 
     jobs: tuple[Draft, ...] = ()
     quiet_times: tuple[QuietTime, ...] | None = None
@@ -109,7 +113,7 @@ class Drafts:
 
 
 def of_file(drafts: Drafts, file: str) -> Drafts:
-    """Return what a file holds, with its name on everything."""
+    """Return a file's drafts, each with the file's name."""
     return replace(
         drafts,
         jobs=tuple(replace(draft, file=file) for draft in drafts.jobs),
@@ -119,7 +123,7 @@ def of_file(drafts: Drafts, file: str) -> Drafts:
 
 
 def merged(parts: Sequence[Drafts]) -> Drafts:
-    """Return what several files hold together."""
+    """Return the drafts of several files as one."""
     limits: dict[str, int | None] = {}
     faults = [one for part in parts for one in part.faults]
     for group, most in (item for part in parts for item in part.group_limits.items()):
@@ -134,3 +138,95 @@ def merged(parts: Sequence[Drafts]) -> Drafts:
         left_out=tuple(one for part in parts for one in part.left_out),
         faults=tuple(dict.fromkeys(faults)),
     )
+
+
+def find_meant(
+    drafts: Sequence[Draft],
+    jobs: Mapping[str, JobSpec],
+    removed: Collection[str],
+    new_id: Callable[[str], str],
+) -> dict[str, Draft]:
+    """Return the drafts by the ids of the jobs they mean: that of their id, else of their name, else a new one.
+
+    Where the name was made up for it, a job that does the same at the same time comes before a new one: somebody
+    gave it another name since. Ids from the trash, `removed`, are not used again.
+    """
+    by_id = {draft.job_id for draft in drafts if draft.job_id in jobs}
+    by_name = {spec.name: job_id for job_id, spec in jobs.items() if job_id not in by_id}
+    if any(draft.has_made_up_name and draft.spec.name not in by_name for draft in drafts):
+        drafts = list(_renamed(drafts, jobs, by_name))
+
+    def meant_id(draft: Draft) -> str:
+        if draft.job_id is not None and draft.job_id in jobs:
+            return draft.job_id
+        if draft.spec.name in by_name:
+            return by_name[draft.spec.name]
+        if draft.job_id is not None and draft.job_id not in removed:
+            return draft.job_id
+        return new_id(draft.spec.name)
+
+    return {meant_id(draft): draft for draft in drafts}
+
+
+def _renamed(
+    drafts: Sequence[Draft], jobs: Mapping[str, JobSpec], by_name: Mapping[str, str]
+) -> Iterator[Draft]:
+    """Yield the drafts under the names their jobs have now."""
+    names = {draft.spec.name for draft in drafts}
+    others: dict[object, list[str]] = defaultdict(list)
+    for name in sorted(by_name.keys() - names, reverse=True):
+        spec = jobs[by_name[name]]
+        others[spec.schedule, spec.action].append(name)
+    for draft in drafts:
+        same = others.get((draft.spec.schedule, draft.spec.action))
+        if draft.has_made_up_name and draft.spec.name not in by_name and same:
+            name = draft.spec.name
+            yield replace(draft, spec=replace(draft.spec, name=same.pop()), replaced_name=name)
+        else:
+            yield draft
+
+
+def circle_fault(names: Iterable[str]) -> str:
+    """Return the fault for jobs that start each other; the first is repeated at the end."""
+    words = circle_words([shortened(name) for name in names])
+    return f"{words}: these jobs would start each other forever; remove one from the cycle"
+
+
+def find_circles(
+    followers: Mapping[str, Sequence[str]], given: Collection[str]
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield circles, the first id also last, and which of the given jobs are part of it and of none before.
+
+    `followers` are the ids of those that run after each job. Without these jobs no circle is left but such as go
+    through others that are not given: look again. Only what can be reached from the given ones is looked at.
+    """
+    found: set[str] = set()
+    for circle in _circles(followers, given, found):
+        members = [job_id for job_id in circle[:-1] if job_id in given and job_id not in found]
+        found.update(members)
+        yield circle, members
+
+
+def _circles(
+    followers: Mapping[str, Sequence[str]], given: Collection[str], found: Collection[str]
+) -> Iterator[list[str]]:
+    """Walk every chain once; a link back to a job on the current path closes a circle."""
+    done: set[str] = set()
+    for start in given:
+        path: list[str] = []
+        places: dict[str, int] = {}
+        # A stack of our own: a chain may be longer than Python's.
+        stack: list[tuple[str, bool]] = [(start, False)]
+        while stack:
+            job_id, is_left = stack.pop()
+            if is_left:
+                del places[path.pop()]
+                done.add(job_id)
+            elif job_id in places:
+                if job_id not in found and path[-1] not in found:
+                    yield [*path[places[job_id] :], job_id]
+            elif job_id not in done and job_id in followers:
+                places[job_id] = len(path)
+                path.append(job_id)
+                stack.append((job_id, True))
+                stack += [(follower_id, False) for follower_id in reversed(followers[job_id])]

@@ -1,4 +1,4 @@
-"""Exporting: which jobs go into a file, and what of them cannot."""
+"""Exports jobs, and picks the reader for a job file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import PurePath
 from typing import assert_never
 
 from halo_scheduler.model import Job, JobSpec, Prompt
-from halo_scheduler.model.agents import PRESETS, Agent
-from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.settings import PRESETS, Agent, Settings
 from halo_scheduler.transfer.crontab_reading import read_crontab
 from halo_scheduler.transfer.crontab_writing import write_crontab
 from halo_scheduler.transfer.document import (
@@ -41,12 +40,17 @@ def read_jobs(
     *,
     find_beside: Callable[[str], bytes | None] = _nothing,
     machine: Machine | None = None,
+    is_system: bool = False,
+    repository: str | None = None,
 ) -> Drafts:
     """Read what a file holds; its name, where it has one, and its first words say how.
 
-    `find_beside` gives the content of other files of its folder. FileError refuses it whole, the drafts' faults
-    are single things in it.
+    `find_beside` gives the content of other files of its folder. `is_system` says that it is a system crontab, like
+    those in /etc, `repository` completes GitHub sources of agents that name none. FileError refuses it whole, the
+    drafts' faults are single things in it.
     """
+    if is_system or _SYSTEM_CRONTAB.fullmatch(name):
+        return read_crontab(content, user=(machine or Machine()).user)
     ending = PurePath(name).suffix.lower()
     text = text_of(content)
     if not text.strip():
@@ -58,17 +62,17 @@ def read_jobs(
     if ending == ".service":
         raise FileError("this is the service of a timer; take in its .timer file instead")
     if ending in _YAML_ENDINGS or _YAML.search(text):
-        return _read_yaml(content, name)
-    return read_crontab(content, is_system=_SYSTEM_CRONTAB.fullmatch(name) is not None)
+        return _read_yaml(content, name, repository)
+    return read_crontab(content)
 
 
-def _read_yaml(content: bytes, name: str) -> Drafts:
+def _read_yaml(content: bytes, name: str, repository: str | None) -> Drafts:
     from halo_scheduler.transfer.agent_reading import looks_like_agent, read_agent  # noqa: PLC0415 - for YAML only
     from halo_scheduler.transfer.yaml_text import read_yaml  # noqa: PLC0415 - PyYAML
 
     file = read_yaml(content)
     if looks_like_agent(file.data):
-        return read_agent(file, str(PurePath(name).parent) if name else "")
+        return read_agent(file, name, repository)
     if isinstance(file.data, dict) and "agents" in file.data and "jobs" not in file.data:
         raise FileError(
             "this is the file of a fleet; take in the files of its agents", line=file.line_of("agents")
@@ -77,7 +81,7 @@ def _read_yaml(content: bytes, name: str) -> Drafts:
 
 
 class FileFormat(StrEnum):
-    """What a file of jobs is written in."""
+    """The format of a job file."""
 
     YAML = "yaml"
     JSON = "json"
@@ -97,7 +101,7 @@ class Export:
 
 
 def export_all(jobs: Sequence[Job], settings: Settings, group_limits: Mapping[str, int]) -> Export:
-    """Return all jobs, with what holds around them."""
+    """Return all jobs with quiet hours and group limits."""
     found = export_some(jobs, jobs, settings)
     return replace(
         found,
@@ -106,7 +110,7 @@ def export_all(jobs: Sequence[Job], settings: Settings, group_limits: Mapping[st
 
 
 def export_some(chosen: Sequence[Job], jobs: Sequence[Job], settings: Settings) -> Export:
-    """Return some of all jobs, and nothing of what holds for others too."""
+    """Return the chosen jobs only, without settings that others share."""
     names = {job.id: job.name for job in jobs}
     cut = [job.name for job in chosen if any(follower.job_id not in names for follower in job.followers)]
     specs = {job.id: _without_gone(job.spec, names) for job in chosen}
@@ -119,7 +123,7 @@ def export_some(chosen: Sequence[Job], jobs: Sequence[Job], settings: Settings) 
 
 
 def written(document: Document, file_format: FileFormat) -> str:
-    """Return the text of a file."""
+    """Return the text of a job file."""
     match file_format:
         case FileFormat.YAML:
             return write_document(document)

@@ -1,4 +1,4 @@
-"""What taking in a file would change: worked out from drafts beside what there is, before anything is stored."""
+"""Plans an import: compares drafts with the stored jobs before anything is stored."""
 
 from __future__ import annotations
 
@@ -10,23 +10,34 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shortened, shown
 from halo_scheduler.model import Follower, JobSpec, Once, Prompt
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.transfer.circles import circle_fault, find_circles, find_meant
-from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower, add_fault
-from halo_scheduler.transfer.field_changes import FieldChange, changes_between
-from halo_scheduler.transfer.job_form import job_to_plain
-from halo_scheduler.transfer.surrounding_changes import (
+from halo_scheduler.transfer.drafts import (
+    Draft,
+    Drafts,
+    Fault,
+    LeftOut,
+    NamedFollower,
+    add_fault,
+    circle_fault,
+    find_circles,
+    find_meant,
+)
+from halo_scheduler.transfer.import_changes import (
+    FieldChange,
     LimitChange,
     QuietTimeChange,
     changed_quiet_times,
+    changes_between,
+    is_same_once,
     limit_changes,
     quiet_time_changes,
 )
+from halo_scheduler.transfer.job_form import job_to_plain
 from halo_scheduler.wording.schedules import describe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Existing:
-    """What there is before a file is taken in; specs by the ids of their jobs."""
+    """The state before an import; specs by job id."""
 
     jobs: Mapping[str, JobSpec] = field(default_factory=dict)
     removed: Mapping[str, JobSpec] = field(default_factory=dict)
@@ -36,7 +47,7 @@ class Existing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creation:
-    """A job that is not there yet; whoever stores it says from when it counts, unless its draft does."""
+    """A job to create; whoever stores it sets the anchor unless the draft has one."""
 
     job_id: str
     draft: Draft
@@ -45,7 +56,7 @@ class Creation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alteration:
-    """A job that is there and will be another one."""
+    """A job to change."""
 
     job_id: str
     draft: Draft
@@ -56,7 +67,7 @@ class Alteration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """A job that is in none of the files."""
+    """A job to remove because no file contains it."""
 
     job_id: str
     name: str
@@ -75,6 +86,8 @@ class ImportPlan:
     created: tuple[Creation, ...] = ()
     changed: tuple[Alteration, ...] = ()
     unchanged: tuple[str, ...] = ()
+    found_alike: Mapping[str, str] = field(default_factory=dict)
+    """The names of jobs that were found because they do the same, by the names that they would have got."""
     removed: tuple[Removal, ...] = ()
     quiet_times: tuple[QuietTimeChange, ...] = ()
     group_limits: tuple[LimitChange, ...] = ()
@@ -83,12 +96,12 @@ class ImportPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it would change nothing."""
+        """Whether the import changes nothing."""
         return not (self.created or self.changed or self.removed or self.quiet_times or self.group_limits)
 
     @property
     def new_ids(self) -> dict[str, str]:
-        """The ids that new jobs will have, by their names."""
+        """The ids of new jobs by name."""
         return {creation.spec.name: creation.job_id for creation in self.created}
 
 
@@ -103,7 +116,7 @@ def plan_import(
 
 
 class _Planner:
-    """Finds for every draft the job it means, and drops those that cannot be until the rest fits together."""
+    """Matches drafts with stored jobs, and drops impossible drafts until the rest is consistent."""
 
     def __init__(self, drafts: Drafts, existing: Existing, now_ms: int, new_id: Callable[[str], str]) -> None:
         self._drafts = drafts
@@ -149,6 +162,9 @@ class _Planner:
             ),
             changed=tuple(changed),
             unchanged=tuple(alteration.before.name for alteration in unchanged),
+            found_alike={
+                draft.replaced_name: draft.spec.name for draft in self._meant.values() if draft.replaced_name
+            },
             removed=tuple(self._removals()) if prune else (),
             quiet_times=quiet_time_changes(
                 existing.settings.quiet_times, self._drafts.quiet_times, prune=prune
@@ -161,7 +177,7 @@ class _Planner:
     # --- Which job a draft means ---------------------------------------------------------------------
 
     def _without_twins(self) -> list[Draft]:
-        """Return the drafts but those that have the name or the id of an earlier one."""
+        """Return the drafts without those that repeat an earlier name or id."""
         names: dict[str, Draft] = {}
         ids: dict[str, Draft] = {}
         found: list[Draft] = []
@@ -192,7 +208,7 @@ class _Planner:
             self._meant[job_id] = self._without_past(draft, past)
 
     def _without_past(self, draft: Draft, past: set[str]) -> Draft:
-        """Return a draft without the followers that are left out: they would never run anyway."""
+        """Return a draft without followers that were left out because they would never run."""
         for name in sorted({follower.name for follower in draft.followers} & past):
             self._leave_out(draft, f"{shortened(name)}, which would run after it, is left out")
         kept = tuple(follower for follower in draft.followers if follower.name not in past)
@@ -208,7 +224,7 @@ class _Planner:
     # --- What it will be -----------------------------------------------------------------------------
 
     def _specs(self) -> dict[str, JobSpec]:
-        """Return what the jobs will be, by their ids; whatever cannot be is dropped, with all that needs it."""
+        """Return the resulting specs by job id; drop impossible drafts and everything that needs them."""
         ids = {name: job_id for job_id, name in self._names(self._kept).items()}
         taken = {spec.name for job_id, spec in self._kept.items() if job_id not in self._meant}
         needed_by = self._needed_by()
@@ -233,7 +249,7 @@ class _Planner:
             looked_at = [job_id for job_id in touched if job_id in self._meant]
 
     def _needed_by(self) -> Mapping[str, list[str]]:
-        """Return which jobs a name, or an id, is of any concern to: those that it follows, those that want it."""
+        """Return the jobs that depend on a name or id: those it follows, and those that want it for themselves."""
         found: dict[str, list[str]] = defaultdict(list)
         for job_id, draft in self._meant.items():
             for word in (draft.spec.name, *(named.name or named.job_id for named in draft.followers)):
@@ -248,7 +264,7 @@ class _Planner:
         taken: set[str],
         needed_by: Mapping[str, list[str]],
     ) -> Iterator[str]:
-        """Undo what a draft that is dropped would have done to names, and yield the jobs to look at again."""
+        """Undo a dropped draft's claims on names, and yield the jobs to check again."""
         words = {draft.spec.name, draft.job_id or ""}
         if ids.get(draft.spec.name) == job_id:
             del ids[draft.spec.name]
@@ -281,15 +297,15 @@ class _Planner:
         spec = _with(draft.spec, followers, anchor_at)
         if draft.says is not None:
             spec = replace(before, **{name: getattr(spec, name) for name in draft.says})
-        if _is_same_once(before, spec):
+        if is_same_once(before, spec):
             # The same instant in other words is no new time, which would have to lie ahead.
             return replace(spec, schedule=before.schedule)
         if spec.schedule != before.schedule and self._is_past(spec):
-            raise ScheduleError("this time is in the past; give one that lies ahead", path="schedule.once")
+            raise ScheduleError("this time is in the past; enter a future time", path="schedule.once")
         return spec
 
     def _followers(self, job_id: str, draft: Draft, ids: Mapping[str, str]) -> Iterator[Follower]:
-        """Yield what follows a job, by ids."""
+        """Yield a job's followers by id."""
         found: set[str] = set()
         for index, named in enumerate(draft.followers):
             follower_id = self._follower_id(job_id, named, ids)
@@ -325,7 +341,7 @@ class _Planner:
             raise ScheduleError(message, path=error.path).under("action") from None
 
     def _circles(self, specs: Mapping[str, JobSpec]) -> dict[str, ScheduleError]:
-        """Return the jobs of the file that would start each other for ever, each with a circle."""
+        """Return the jobs in the file that would start each other endlessly, each with its circle."""
         starts = {job_id: None for job_id, spec in specs.items() if spec.followers}
         if not starts:
             return {}
@@ -344,7 +360,7 @@ class _Planner:
     # --- What that changes ---------------------------------------------------------------------------
 
     def _names(self, jobs: Mapping[str, JobSpec]) -> dict[str, str]:
-        """Return the names that jobs will have, by their ids."""
+        """Return the resulting names by job id."""
         before = {job_id: spec.name for job_id, spec in jobs.items()}
         return before | {job_id: draft.spec.name for job_id, draft in self._meant.items()}
 
@@ -375,12 +391,7 @@ class _Planner:
 
 
 def _with(spec: JobSpec, followers: tuple[Follower, ...], anchor_at: int) -> JobSpec:
-    """Return a spec with its followers; most have none, and making thousands anew takes its time."""
+    """Return a spec with its followers. Most jobs have none, and copying thousands of specs is slow."""
     if not followers and spec.anchor_at == anchor_at:
         return spec
     return replace(spec, followers=followers, anchor_at=anchor_at)
-
-
-def _is_same_once(before: JobSpec, after: JobSpec) -> bool:
-    one, other = before.schedule, after.schedule
-    return isinstance(one, Once) and isinstance(other, Once) and one.due_at == other.due_at

@@ -1,4 +1,4 @@
-"""A job as a file for people holds it: plain data out, a draft in."""
+"""Converts between a job and its plain data in a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _USUAL = Policy()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FollowerForm(Value):
-    """How a follower stands in a file."""
+    """A follower as written in a file."""
 
     job: str = ""
     id: str = ""
@@ -45,7 +45,7 @@ _REQUIRED = {"name": "give the job a name", "schedule": "say when it runs", "act
 
 
 def job_to_plain(spec: JobSpec, names: Mapping[str, str], *, job_id: str | None = None) -> dict[str, Any]:
-    """Return a job without what is as usual; `names` are those of the jobs that may follow it, by their ids."""
+    """Return a job without default values; `names` maps the ids of possible followers to their names."""
     found: dict[str, Any] = {
         "name": spec.name,
         "id": job_id,
@@ -70,7 +70,7 @@ def _plain_follower(follower: Follower, names: Mapping[str, str]) -> dict[str, s
 
 
 def draft_of(data: object) -> Draft:
-    """Return the job that plain data stands for; ScheduleError names the field as it stands in the data."""
+    """Return the draft that plain data describes. ScheduleError names the field as in the data."""
     if not isinstance(data, dict):
         raise ScheduleError(f"a job must be an object with a name, not {shown(data)}")
     for key in data:
@@ -108,7 +108,7 @@ def _named_follower(index: int, form: _FollowerForm) -> NamedFollower:
 
 
 def spec_of(draft: Draft, ids: Mapping[str, str], *, anchor_at: int) -> JobSpec:
-    """Return the whole spec of a draft; `ids` are those of the jobs that may follow, by their names."""
+    """Return the complete spec of a draft; `ids` maps the names of possible followers to their ids."""
     followers = tuple(
         Follower(job_id=_id_of(index, follower, ids), on=follower.on)
         for index, follower in enumerate(draft.followers)

@@ -1,4 +1,4 @@
-"""Reading JSON from anybody: every refusal with its line."""
+"""Parses untrusted JSON; every error names its line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SKIPPED = json.JSONDecoder()
 
 
 def read_json(content: bytes) -> TextFile:
-    """Read a JSON text; FileError says what is wrong and on which line."""
+    """Parse JSON text. FileError says what is wrong and on which line."""
     text = text_of(content)
     objects = _Objects()
     try:
@@ -53,11 +53,11 @@ def read_json(content: bytes) -> TextFile:
 
 
 class _OddObjectError(Exception):
-    """An object has a key twice, or too many of them."""
+    """An object repeats a key or has too many keys."""
 
 
 class _Objects:
-    """Makes objects, and knows how many there are."""
+    """Builds and counts objects."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -86,7 +86,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _refuse_too_much(file: TextFile, text: str) -> None:
-    """Refuse what nobody writes: later on each part takes its time."""
+    """Refuse oversized input early, because every part costs time afterwards."""
     nodes = 0
     left: list[tuple[Any, tuple[str | int, ...]]] = [(file.data, ())]
     while left:
@@ -127,7 +127,7 @@ def _line_of_no_number(text: str) -> int:
 
 
 class _Lines:
-    """Counts the lines of a text, quickly where one is asked for after the other."""
+    """Finds line numbers; fast for increasing offsets."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -143,7 +143,7 @@ class _Lines:
 
 
 class _Place:
-    """Where something stands, and where its value begins; its parts are looked for when somebody asks."""
+    """The position of a part and of its value; its own parts are located on demand."""
 
     def __init__(self, lines: _Lines, position: int, value_at: int) -> None:
         self._lines = lines
@@ -165,7 +165,7 @@ class _Place:
 
 
 def _parts(text: str, position: int) -> Iterator[tuple[str | int, int, int]]:
-    """Yield the parts of a value, each with where it and its value begin: the text is known to be JSON."""
+    """Yield the parts of a value with their positions. The text is valid JSON."""
     opening = text[position]
     if opening not in "{[":
         return
@@ -195,7 +195,7 @@ def _next_sign(text: str, position: int) -> int:
 
 
 def _odd_object(text: str, objects_before: int) -> FileError:
-    """Look for what is wrong with the object that ends after so many others."""
+    """Find what is wrong with the object that ends after `objects_before` others."""
     around = _around(text, objects_before)
     path = ""
     for outer, inner in pairwise(around):
@@ -213,7 +213,7 @@ def _odd_object(text: str, objects_before: int) -> FileError:
 
 
 def _around(text: str, objects_before: int) -> Sequence[int]:
-    """Return where the object begins that ends after so many others, behind the beginnings of all around it."""
+    """Return the start of the object that ends after `objects_before` others, and before it those of its parents."""
     begun: list[int] = []
     for match in _BRACKET.finditer(text):
         if match[1] in "{[":

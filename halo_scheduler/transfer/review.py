@@ -1,4 +1,4 @@
-"""What a person has to notice before they let a job run: what cannot be seen, and names that look like others."""
+"""Points out what a person must notice before enabling a job: invisible characters and look-alike names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from halo_scheduler.model import JobSpec
 
 
 class Reviewer:
-    """Knows the names of all jobs, so that it can tell which could be taken for another."""
+    """Knows all job names, to find those that look alike."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._alike: dict[str, set[str]] = defaultdict(set)
@@ -19,7 +19,7 @@ class Reviewer:
             self._alike[looks_like(name)].add(name)
 
     def notes(self, spec: JobSpec) -> list[str]:
-        """Return a sentence for each field with invisible characters, and one for each name like its own."""
+        """Return a sentence for each field with invisible characters and for each look-alike name."""
         data = spec.to_dict()
         found = texts_in(data) if _may_hide(data) else ()
         hidden = ((path, hidden_words(text)) for path, text in found)
@@ -31,6 +31,6 @@ class Reviewer:
 
 
 def _may_hide(data: object) -> bool:
-    """Tell at a glance whether plain data may have invisible characters: most of ten thousand jobs have none."""
+    """Return quickly whether plain data may contain invisible characters; most data contains none."""
     text = json.dumps(data, ensure_ascii=False)
     return "\\" in text or bool(hidden_words(text))

@@ -1,4 +1,4 @@
-"""The text of a file that somebody gave us: its limits, and where in it something stands."""
+"""The text of an untrusted file: size limits and positions for error messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BETWEEN_PARTS = re.compile(r"[.\[]")
 
 
 class FileError(SchedulerError, ValueError):
-    """A file cannot be taken in; `line` counts from 1, and `path` names the field as in a ScheduleError."""
+    """A file cannot be imported; `line` counts from 1, `path` names the field as in a ScheduleError."""
 
     def __init__(self, message: str, *, line: int | None = None, path: str = "", file: str = "") -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class FileError(SchedulerError, ValueError):
 
 
 def located(message: str, line: int | None, path: str = "", file: str = "") -> str:
-    """Return a sentence with its place in front: "jobs.yaml, line 12, jobs[3].schedule.cron: …"."""
+    """Return a sentence preceded by its place: "jobs.yaml, line 12, jobs[3].schedule.cron: …"."""
     places = [file] if file else []
     places += [f"line {line}"] if line is not None else []
     places += [path] if path else []
@@ -42,31 +42,31 @@ def located(message: str, line: int | None, path: str = "", file: str = "") -> s
 
 
 class Word(str):
-    """A text without quotes: the place where it stands decides whether it is a text, a number or nothing."""
+    """An unquoted scalar; the field it stands in decides whether it is text, a number or null."""
 
     __slots__ = ()
 
 
 class Place(Protocol):
-    """Where something in a text stands, and what is a part of it."""
+    """The position of a part in a text, and the positions inside it."""
 
     @property
     def line(self) -> int:
-        """The line, from 1."""
+        """The line number, from 1."""
 
     def part(self, name: str) -> Place | None:
-        """Return the place of a part, by its name in a path: `schedule`, `[3]`."""
+        """Return the place of a part by its name in a path: `schedule`, `[3]`."""
 
 
 class TextFile:
-    """What a text says as plain data: objects, lists, texts, numbers, true, false, null."""
+    """A parsed file as plain data: objects, lists, strings, numbers, true, false, null."""
 
     def __init__(self, data: object, place: Place) -> None:
         self.data = data
         self._place = place
 
     def line_of(self, path: str) -> int:
-        """Return the line on which a field stands, or what it is a part of."""
+        """Return the line of a field, or of the nearest parent that has one."""
         place = self._place
         while found := _first_part(place, path):
             place, path = found
@@ -74,7 +74,7 @@ class TextFile:
 
 
 def _first_part(place: Place, path: str) -> tuple[Place, str] | None:
-    """Find the part that a path begins with, and return it with the rest of the path."""
+    """Return the first part of a path and the rest of the path."""
     for end in _ends(path):
         inner = place.part(path[:end])
         if inner is not None:
@@ -83,13 +83,13 @@ def _first_part(place: Place, path: str) -> tuple[Place, str] | None:
 
 
 def _ends(path: str) -> list[int]:
-    """Return where the first part of a path may end, the last one first: a key may have dots in it."""
+    """Yield where the first part of a path may end, longest first: keys may contain dots."""
     ends = [match.start() for match in _BETWEEN_PARTS.finditer(path) if match.start()]
     return [len(path), *reversed(ends)] if path else []
 
 
 def text_of(content: bytes, *, most_bytes: int = MOST_BYTES) -> str:
-    """Return the text of a file's content, unless it is too long or no text."""
+    """Decode a file's content; refuse what is too long or not text."""
     if len(content) > most_bytes:
         raise FileError(f"the file is larger than {most_bytes >> 20} MB; split it")
     if content.count(b"\n") > MOST_LINES:
@@ -105,12 +105,12 @@ def text_of(content: bytes, *, most_bytes: int = MOST_BYTES) -> str:
 
 
 def too_many(path: str, line: int) -> FileError:
-    """Return the refusal of a list or an object that holds more than anybody has."""
+    """Return the error for a list or object with too many entries."""
     return FileError(f"there are more than {MOST_ITEMS} entries here; split the file", line=line, path=path)
 
 
 def refuse_copies(size: int, jobs: int, line: int | None = None) -> None:
-    """Refuse a file whose jobs share so much that a copy for each would be more than anybody has."""
+    """Refuse a file whose shared parts would become too large when copied into each job."""
     if size * jobs > MOST_COPIED:
         raise FileError(f"what its {jobs} jobs have in common is too long for so many; split it", line=line)
 
@@ -123,7 +123,7 @@ def under(path: str, key: str | int) -> str:
 
 
 def shown_key(key: str) -> str:
-    """Return a key as a part of a path; one that is no plain word is quoted, so that it cannot break the line."""
+    """Return a key as part of a path, quoted unless it is a plain word."""
     return str(key) if _PLAIN_KEY.fullmatch(key) else shown(str(key))
 
 

@@ -1,4 +1,4 @@
-"""Reading a systemd timer with its service."""
+"""Reads a systemd timer and its service."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.transfer.calendar_event import read_calendar_event, read_span
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
 from halo_scheduler.transfer.text_file import FileError, refuse_copies
-from halo_scheduler.transfer.unit_command import ServiceReader
-from halo_scheduler.transfer.unit_file import Setting, UnitFile, read_unit
+from halo_scheduler.transfer.unit_file import ServiceReader, Setting, UnitFile, read_unit
 from halo_scheduler.wording.schedules import describe
 
 _Schedule = Cron | Once | Every | After
@@ -65,7 +64,7 @@ _OF_SERVICE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What a unit file leaves to the machine: who runs it, and where they are at home."""
+    """What unit files take from the machine: user name and home directory."""
 
     home: str = "~"
     user: str = ""
@@ -195,7 +194,7 @@ class _TimerReader:
         return (0, "") if setting is None else _jitter(schedule, setting.value)
 
     def _specifiers(self, name: str) -> dict[str, str]:
-        """Return what the signs in the service stand for; without an instance its name is empty."""
+        """Return the values of the service's specifiers; the instance name is empty without an instance."""
         stem = name.removesuffix(".service")
         prefix, _, instance = stem.partition("@")
         found = {"h": self._machine.home, "u": self._machine.user, "p": prefix, "N": stem, "n": name}
@@ -211,7 +210,7 @@ class _TimerReader:
                     yield PathExists(path=reader.filled_in(setting.value))
 
     def _time_limit(self, service: UnitFile) -> str | None:
-        """Return after which time systemd would stop it: by itself it does not, for what is run by a timer."""
+        """Return the service's time limit; systemd sets none for services that a timer starts."""
         for name in ("RuntimeMaxSec", "TimeoutStartSec", "TimeoutSec"):
             setting = service.last("Service", name)
             if setting is not None and setting.value.lower() not in {"infinity", "0"}:
@@ -219,7 +218,7 @@ class _TimerReader:
         return None
 
     def _notes(self, service: UnitFile) -> Iterator[str]:
-        """Yield what of a service is not kept."""
+        """Yield the settings of a service that are not kept."""
         lost = [f"{name}={one.value}" for name, one in service.names("Service") if name not in _OF_SERVICE]
         if lost:
             yield f"not kept of its service: {'; '.join(lost)}"
@@ -230,7 +229,7 @@ class _TimerReader:
 
 
 def _unescaped(name: str) -> str:
-    """Return what was written into the name of a unit: there a slash is a hyphen, a hyphen is \\x2d."""
+    r"""Return a unit name without escapes: a hyphen stands for a slash, \x2d for a hyphen."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name.replace("-", "/"))
 
 
@@ -248,7 +247,7 @@ def _schedule(name: str, text: str) -> _Schedule:
 
 
 def _jitter(schedule: _Schedule, text: str) -> tuple[int, str]:
-    """Return a spread in percent of the distance between runs, and what is to be said of it."""
+    """Return a random delay as a percentage of the interval, and the note that explains it."""
     if text in {"0", ""}:
         return 0, ""
     spread_ms = read_span(text)

@@ -1,4 +1,4 @@
-"""Reading YAML from anybody: plain data only, every refusal with its line.
+"""YAML: plain data read from anybody, every refusal with its line; written so that people can edit and diff it.
 
 Only what a person writes by hand is taken: no anchors, aliases, merge keys or tags, of which a few bytes can
 become gigabytes or other programs' objects. Texts without quotes come as a `Word`. (Import this module only where
@@ -7,7 +7,9 @@ YAML is read: PyYAML takes a while to load.)
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -15,6 +17,7 @@ import yaml
 from yaml import AliasEvent, MappingEndEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
 from halo_scheduler.grammar.english import shown
+from halo_scheduler.grammar.text import hidden_characters, is_shown_whole
 from halo_scheduler.transfer.text_file import (
     DEEPEST,
     MOST_ITEMS,
@@ -31,10 +34,27 @@ from halo_scheduler.transfer.text_file import (
 _MERGE = "<<"
 _TAG_DIRECTIVE = re.compile("(?:^|[\\n\\r\x85\u2028\u2029])%TAG[ \\t]")
 _NO_TAG = {None, "!"}  # a lone exclamation mark only says that it is a text
+_INDENT = "  "
+_LONGEST_LIST = 90
+# The lists whose items stand apart.
+_APART = {"jobs:"}
+# Texts that need no quotes anywhere; a little less than YAML would allow.
+_PLAIN = re.compile(r"(?:[\w/.~$+(^]|-(?=[\w-]))(?:[\w /.~$+()^=@;<>&|!*'\"-]|:(?! |$)|(?<! )#)*(?<! )")
+_PLAIN_IN_LIST = re.compile(r"(?:[\w/.~$+(^]|-(?=[\w-]))(?:[\w/.~$+()^=@;<>&|!*'\"-]|:(?=\w))*")
+# What YAML 1.1 or 1.2 would read as something else than a text.
+_AMBIGUOUS = re.compile(
+    r"~|null|y|n|yes|no|on|off|true|false"
+    r"|[-+]?[0-9][0-9_,:]*(?:\.[0-9_]*)?(?:e[-+]?[0-9]+)?|[-+]?\.[0-9][0-9_]*(?:e[-+]?[0-9]+)?"
+    r"|[-+]?0[box][0-9a-f_]+|[-+]?\.(?:inf|nan)"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*|-{1,3}|\.{3}|=",
+    re.IGNORECASE,
+)
+# The key of a chain: YAML 1.1 takes it for a boolean, but it is ours and read by us.
+_OWN_KEYS = {"on"}
 
 
 def read_yaml(content: bytes) -> TextFile:
-    """Read one YAML document; FileError says what is wrong and on which line."""
+    """Parse one YAML document. FileError says what is wrong and on which line."""
     text = text_of(content)
     if found := _TAG_DIRECTIVE.search(text):
         # Tags are of no use here, and each takes the parser as long as all before it.
@@ -56,7 +76,7 @@ def read_yaml(content: bytes) -> TextFile:
 
 
 class _Place:
-    """Where something stands: a number for each part that has none of its own."""
+    """A position; simple parts only store their line number."""
 
     __slots__ = ("_by_key", "keys", "line", "parts")
 
@@ -149,7 +169,7 @@ class _Builder:
         return found
 
     def _enter(self, event: Any, place: _Place, line: int) -> _Place:
-        """Note the line of a part; one that has parts of its own gets a place of its own."""
+        """Record the line of a part; a part with children gets a place of its own."""
         if type(event) is ScalarEvent:
             place.parts.append(line)
             return place
@@ -170,13 +190,13 @@ class _Builder:
         return key
 
     def _excess(self, event: Any, depth: int) -> FileError:
-        """Return why there is too much of it."""
+        """Return why the document is too large."""
         if self._nodes >= MOST_NODES:
             return FileError(f"the file has more than {MOST_NODES} entries; split it", line=_line(event))
         return too_many(_joined(self._path[:depth]), _line(event))
 
     def _refusal(self, event: Any) -> FileError:
-        """Return why a part is none that a person would write."""
+        """Return why a construct is not accepted."""
         if type(event) is AliasEvent or event.anchor is not None:
             return self._error("anchors and aliases are not taken; write it out", event)
         return self._error(f"the tag {shown(event.tag)} is not taken; leave it out", event)
@@ -191,3 +211,101 @@ def _joined(path: list[str | int]) -> str:
 
 def _line(event: Any) -> int:
     return int(event.start_mark.line) + 1
+
+
+def write_yaml(data: Mapping[str, object], header: Sequence[str] = ()) -> str:
+    """Return plain data as YAML in the given order; the header becomes comment lines."""
+    comments = [f"# {line}".rstrip() for line in header]
+    return "\n".join([*comments, *_mapping(data, ""), ""])
+
+
+def _mapping(data: Mapping[str, object], indent: str) -> Iterator[str]:
+    for key, value in data.items():
+        yield from _entry(f"{indent}{_key(key)}:", value, indent)
+
+
+def _entry(head: str, value: object, indent: str) -> Iterator[str]:
+    """Write a value after its key."""
+    if isinstance(value, Mapping) and value:
+        yield head
+        yield from _mapping(value, indent + _INDENT)
+    elif isinstance(value, list) and value:
+        yield from _list(head, value, indent)
+    elif isinstance(value, str) and _is_block(value):
+        yield from _block(head, value, indent + _INDENT)
+    else:
+        yield f"{head} {_scalar(value)}"
+
+
+def _list(head: str, items: list[object], indent: str) -> Iterator[str]:
+    line = f"{head} [{', '.join(_scalar(item, _PLAIN_IN_LIST) for item in items)}]"
+    if len(line) <= _LONGEST_LIST and not any(isinstance(item, dict | list) for item in items):
+        yield line
+        return
+    yield head
+    for index, item in enumerate(items):
+        if isinstance(item, Mapping) and item:
+            if index and head in _APART:
+                yield ""
+            yield from _first_dashed(_mapping(item, indent + _INDENT * 2), indent + _INDENT)
+        else:
+            yield from _entry(f"{indent}{_INDENT}-", item, indent + _INDENT)
+
+
+def _first_dashed(lines: Iterator[str], indent: str) -> Iterator[str]:
+    first = next(lines)
+    yield f"{indent}- {first[len(indent) + 2 :]}"
+    yield from lines
+
+
+def _block(head: str, text: str, indent: str) -> Iterator[str]:
+    """Write multi-line text as a literal block; the indicator keeps or strips trailing newlines."""
+    body = text.rstrip("\n")
+    line_ends = len(text) - len(body)
+    yield f"{head} |{'-' if line_ends == 0 else '' if line_ends == 1 else '+'}"
+    for line in body.split("\n"):
+        yield f"{indent}{line}" if line else ""
+    yield from [""] * (line_ends - 1)
+
+
+def _is_block(text: str) -> bool:
+    """Return whether a text can be written as a literal block without changing it."""
+    lines = text.rstrip("\n").split("\n")
+    if "\n" not in text or not is_shown_whole(text):
+        return False
+    return lines[0][:1] not in {"", " ", "\t"} and lines[-1].strip() != ""
+
+
+def _key(key: str) -> str:
+    return key if key in _OWN_KEYS else _text(key, _PLAIN_IN_LIST)
+
+
+def _scalar(value: object, plain: re.Pattern[str] = _PLAIN) -> str:
+    match value:
+        case str():
+            return _text(value, plain)
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case _:
+            return "{}" if isinstance(value, Mapping) else "[]"
+
+
+def _text(text: str, plain: re.Pattern[str]) -> str:
+    if plain.fullmatch(text) and not _AMBIGUOUS.fullmatch(text) and is_shown_whole(text):
+        return text
+    is_visible = is_shown_whole(text) and "\t" not in text and "\n" not in text
+    if is_visible and ('"' in text or "\\" in text):
+        return "'" + text.replace("'", "''") + "'"
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if is_shown_whole(quoted) else "".join(map(_escaped, quoted))
+
+
+def _escaped(sign: str) -> str:
+    """Return a character as a visible escape; YAML, unlike JSON, has none for lone surrogates."""
+    if (sign.isascii() and sign.isprintable()) or not hidden_characters(sign):
+        return sign
+    return f"\\u{ord(sign):04x}" if sign <= "\uffff" else f"\\U{ord(sign):08x}"

@@ -1,1 +1,1 @@
-"""Talking to web servers, good and bad, from threads that may wait; urllib3 is loaded with the first request."""
+"""HTTP client, for threads that may block; urllib3 is loaded with the first request."""

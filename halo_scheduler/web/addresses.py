@@ -1,4 +1,4 @@
-"""Web addresses: read, joined, compared, and shown without what must not be shown."""
+"""Web addresses: parse, join, compare, and show without credentials."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
 class AddressError(ValueError):
-    """A text is no web address."""
+    """A text is not a web address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a request goes: in ASCII, without a user name, a password or a fragment."""
+    """The target of a request, in ASCII, without user name, password and fragment."""
 
     scheme: str
     host: str
@@ -32,7 +32,7 @@ class Address:
     @classmethod
     @lru_cache(maxsize=256)
     def read(cls, text: str) -> Self:
-        """Read an absolute address; AddressError when it is none, or leads neither to http nor to https."""
+        """Parse an absolute address; AddressError if it is invalid or neither http nor https."""
         try:
             url = parse_url(text)
         except (LocationParseError, UnicodeError) as error:
@@ -43,7 +43,7 @@ class Address:
         return cls(url.scheme, url.host.strip("[]"), url.port, f"{url.path or '/'}{query}")
 
     def joined(self, location: str) -> Self:
-        """Return where a redirect from here leads."""
+        """Return the target of a redirect from here."""
         try:
             return self.read(location if _SCHEME.match(location) else urljoin(str(self), location))
         except ValueError as error:
@@ -55,7 +55,7 @@ class Address:
 
     @property
     def place(self) -> str:
-        """The host, and the port where it is not the usual one, for sentences and for the Host header."""
+        """The host, with the port unless it is the default, for sentences and the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.given_port is None else f"{host}:{self.given_port}"
 
@@ -63,7 +63,7 @@ class Address:
         return self.host == other.host
 
     def is_same_owner(self, other: Address) -> bool:
-        """Tell whether the same server answers: the same host and port, or its encrypted side."""
+        """Return whether the same server answers: the same host and port, or its https side."""
         is_upgrade = (self.port, other.port) == (PORTS["http"], PORTS["https"])
         return self.is_same_host(other) and (self.port == other.port or is_upgrade)
 

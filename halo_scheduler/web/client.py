@@ -1,4 +1,4 @@
-"""A client for HTTP/1.1: sends one request over a transport that can be cancelled, and returns the response."""
+"""An HTTP/1.1 client: sends one request over a transport that can be cancelled, and returns the response."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DECODED = frozenset({"gzip", "x-gzip", "deflate"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of whom."""
+    """A request: method, address, headers, body."""
 
     method: str
     address: Address
@@ -31,32 +31,32 @@ class Request:
 
 
 class Response:
-    """A response whose head was read; its body is read as it comes. WebError when it breaks off."""
+    """A response whose head was read; its body is read as it arrives. WebError if it breaks off."""
 
     def __init__(self, response: HTTPResponse, exchange: _Exchange) -> None:
         self._response = response
         self._exchange = exchange
         self.status = response.status
-        # The library reads bytes as Latin-1, whatever they are.
+        # The library decodes all bytes as Latin-1.
         self.phrase = (response.reason or "").encode("latin-1")
 
     @property
     def is_decoded(self) -> bool:
-        """Whether the body is given out in another form than it came in."""
+        """Whether the body is returned decoded, unlike it was sent."""
         encoding = self._response.headers.get("content-encoding", "")
         return self._response.decode_content and encoding.lower() in _DECODED
 
     def headers(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the headers, also those that came more than once; their names in lower case."""
+        """Yield the headers, repeated ones too, with names in lower case."""
         for name, value in self._response.headers.iteritems():
             yield name.lower(), value.encode("latin-1")
 
     def header(self, name: str) -> str:
-        """Return a header as text; empty when there is none."""
+        """Return a header as text; "" if there is none."""
         return self._response.headers.get(name, "").encode("latin-1").decode(errors="replace")
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the body piece by piece."""
+        """Yield the body in chunks."""
         if self.status in WITHOUT_BODY:
             return
         with exchanging(self._exchange.place, has_head=True):
@@ -68,21 +68,21 @@ class Response:
 def send(
     transport: Transport, request: Request, proxies: Proxies, pool: ConnectionPool | None = None
 ) -> Response:
-    """Send a request and return the response, whatever its status; WebError when there is none.
+    """Send a request and return the response, whatever its status; WebError if there is none.
 
-    With `pool`, a GET may use a connection that was kept there, and leaves its own: should the server have closed the
-    connection meanwhile, it can be sent again without harm. A request with credentials does neither: some servers take
-    all that follows on its connection for the same user's.
+    With `pool`, a GET may use a kept connection and leaves its own there: if the server has closed the connection
+    meanwhile, a GET can safely be sent again. A request with credentials does neither: some servers attribute all that
+    follows on its connection to the same user.
     """
     names = {name.lower() for name in request.headers}
     may_share = request.method == "GET" and not request.body and "authorization" not in names
     exchange = _Exchange(transport, request, proxies.find(request.address), pool if may_share else None)
-    # A body is asked for as we can read it, unless the request itself says how.
+    # Accept only encodings that we can decode, unless the request itself says which.
     return Response(exchange.run(decodes="accept-encoding" not in names), exchange)
 
 
 class _Exchange:
-    """One request and its response, over a connection that was kept or a new one."""
+    """One request and its response, over a kept or a new connection."""
 
     def __init__(
         self, transport: Transport, request: Request, proxy: Proxy | None, pool: ConnectionPool | None
@@ -112,7 +112,7 @@ class _Exchange:
         return response
 
     def _send(self, *, decodes: bool) -> HTTPResponse | None:
-        """Return the response; None if the server has closed a connection that was kept, and sent nothing."""
+        """Return the response; None if the server has closed a kept connection without sending anything."""
         request = self._request
         is_forwarded = self._proxy is not None and self._address.scheme == "http"
         target = str(self._address) if is_forwarded else self._address.target
@@ -153,7 +153,7 @@ class _Exchange:
         return connection
 
     def keep_connection(self, status: int) -> None:
-        """Leave the connection for other requests, if all went well."""
+        """Return the connection to the pool, if it can be reused."""
         is_good = 200 <= status < 300  # noqa: PLR2004 - any 2xx
         if self._pool is None or not is_good or not self._connection.is_reusable:
             return

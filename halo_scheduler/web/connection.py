@@ -1,8 +1,9 @@
-"""A connection of urllib3 over our own transport, stricter about where a response ends than the library is.
+"""A urllib3 connection over our own transport, stricter than the library about where a response ends.
 
-http.client, which urllib3 is built on, parses what the server sends. It takes a head that breaks off for a whole one,
-guesses when lengths contradict each other, and does not tell whether a server has sent more than its response. Here all
-of that is refused, or keeps a connection from being used again.
+http.client, on which urllib3 is built, accepts a truncated head, guesses when lengths contradict each other, and does
+not report whether a server has sent more than its response. Here all of that is refused, or prevents the reuse of the
+connection. Headers are parsed here too: http.client uses an e-mail parser, which takes longer than the rest of a short
+response.
 """
 
 from __future__ import annotations
@@ -16,25 +17,33 @@ import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from http.client import HTTPConnection as PlainConnection
-from http.client import HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected, parse_headers
+from http.client import (
+    HTTPException,
+    HTTPResponse,
+    IncompleteRead,
+    LineTooLong,
+    RemoteDisconnected,
+    UnknownProtocol,
+)
 from time import monotonic
 from typing import Any, cast
 
 from urllib3 import HTTPHeaderDict
 from urllib3 import HTTPResponse as DecodedResponse
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.util.response import assert_header_parsing
 from urllib3.util.ssltransport import SSLTransport
 
 from halo_scheduler.web.faults import LOST, connecting
 from halo_scheduler.web.transport import Transport
 
 _LONGEST_HEAD = 256 << 10
-_HTTP_1_1 = 11
+_HTTP_1_0, _HTTP_1_1 = 10, 11
 _SWITCHING = 101
 WITHOUT_BODY = frozenset({_SWITCHING, 204, 304})
 _TRUST_FOR_S = 3_600
-_FOLD = re.compile(r"\r?\n[ \t]+")
+_LONGEST_LINE = 64 << 10
+_MOST_HEADERS = 100
+_HEADER = re.compile(rb"([!-9;-~]+):[ \t]*(.*?)[ \t]*\r?\n", re.DOTALL)
 _LENGTH = re.compile(r"[0-9]{1,18}")
 
 
@@ -42,33 +51,87 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 class _Response(HTTPResponse):
-    """The response of a server, which may say more than once before that it is still at work."""
+    """A server's response, possibly after interim 1xx responses."""
 
     fp: _Reader
+    headers: HTTPHeaderDict  # type: ignore[assignment] # instead of an e-mail's, with the methods used of that
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._reader = self.fp
+        self._is_head = options.get("method") == "HEAD"
 
     @property
     def was_all_there(self) -> bool:
-        """Whether it was read whole, and nothing has come after it: neither bytes nor the end of the connection."""
+        """Whether it was read completely and nothing followed it: neither bytes nor the end of the connection."""
         return self.isclosed() and not self._reader.has_rest and not self._reader.source.has_ended
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the server closes the connection after it."""
+        return "close" in self.headers.get("connection", "").lower()
+
     def begin(self) -> None:
-        super().begin()
+        """Read the head like the method that this overrides, except for the headers."""
+        version, status, phrase = self._read_status()
+        self.code = self.status = status
+        self.reason = phrase.strip()
+        if not version.startswith(("HTTP/1.", "HTTP/0.9")):
+            raise UnknownProtocol(version)
+        self.version = _HTTP_1_0 if version in {"HTTP/1.0", "HTTP/0.9"} else _HTTP_1_1
+        self.headers = self.msg = _read_headers(self.fp)  # type: ignore[assignment] # see above
         self._reader.source.is_in_head = False
+        self.chunked, length = _framing(self.headers)
+        self.chunk_left = None
+        self.length = 0 if self._is_head or status in WITHOUT_BODY else length
+        has_end = self.chunked or self.length is not None
+        self.will_close = self.version != _HTTP_1_1 or self.is_last or not has_end
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
             version, status, phrase = super()._read_status()  # type: ignore[misc] # not in the stubs
             if not 100 <= status < 200 or status == _SWITCHING:  # noqa: PLR2004 - any 1xx
                 return version, status, phrase
-            parse_headers(self.fp)
+            _read_headers(self.fp)
+
+
+def _read_headers(reader: _Reader) -> HTTPHeaderDict:
+    """Read the headers of a response, up to the empty line."""
+    headers = HTTPHeaderDict()
+    name = value = ""
+    for _ in range(_MOST_HEADERS + 1):
+        line = reader.readline(_LONGEST_LINE + 1)
+        if len(line) > _LONGEST_LINE:
+            raise LineTooLong("header line")
+        if line[:1] in {b" ", b"\t"} and name:
+            # A continuation of the previous line.
+            value = f"{value} {line.strip().decode('latin-1')}".strip()
+            continue
+        if name:
+            headers.add(name, value)
+        if line in {b"\r\n", b"\n"}:
+            return headers
+        found = _HEADER.fullmatch(line)
+        if found is None:
+            raise HTTPException("a header of its answer cannot be read")
+        name, value = found[1].decode("latin-1"), found[2].decode("latin-1")
+    raise HTTPException(f"its answer has more than {_MOST_HEADERS} headers")
+
+
+def _framing(headers: HTTPHeaderDict) -> tuple[bool, int | None]:
+    """Return whether a response is chunked, and else its length; refuse one whose end is ambiguous."""
+    lengths = set(headers.getlist("content-length"))
+    if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
+        raise HTTPException("the length it tells of its answer makes no sense")
+    encoding = headers.get("transfer-encoding", "").lower()
+    if encoding not in {"", "chunked", "identity"}:
+        raise HTTPException("its answer has a Transfer-Encoding that nobody asked for")
+    is_chunked = encoding == "chunked"
+    return is_chunked, None if is_chunked or not lengths else int(lengths.pop())
 
 
 class _Source(io.RawIOBase):
-    """The bytes of one response, as they arrive from an adapter or a TLS stream."""
+    """The bytes of one response, from an adapter or a TLS stream."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -101,7 +164,7 @@ class _Source(io.RawIOBase):
 
 
 class _Reader(io.BufferedReader):
-    """Reads lines and pieces, and refuses lines of a head that break off or contain another line break."""
+    """Reads lines and chunks, and refuses head lines that break off or contain another line break."""
 
     has_rest = False
 
@@ -131,7 +194,7 @@ class _Reader(io.BufferedReader):
 
 
 class Connection(HTTPConnection):
-    """A connection to a server or proxy; used by one request at a time."""
+    """A connection to a server or proxy, for one request at a time."""
 
     response_class = _Response
     sock: Any
@@ -145,14 +208,14 @@ class Connection(HTTPConnection):
     _unsent: bytearray | None = None
 
     def attach(self, transport: Transport, connected: socket.socket) -> None:
-        """Go on over another transport, with the socket that the last one has detached."""
+        """Continue on another transport, with the socket that the last one detached."""
         transport.attach(connected)
         self.transport = self._adapter.transport = transport
 
     def exchange(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes, *, decodes: bool
     ) -> DecodedResponse:
-        """Send a request and read the head of the response; RemoteDisconnected if not one byte of it arrives."""
+        """Send a request and read the head of the response; RemoteDisconnected if not a single byte arrives."""
         try:
             self._submit(method, target, headers, body)
         except LOST as error:
@@ -161,12 +224,16 @@ class Connection(HTTPConnection):
 
     @property
     def is_reusable(self) -> bool:
-        """Whether another request can follow: the server is willing, and the response was read to its one sure end."""
+        """Whether another request can follow: the server allows it, and the response was read to its certain end."""
         response = self._response
         headers = response.headers
         has_one_end = response.chunked is not ("content-length" in headers)
-        is_last = any("close" in value.lower() for value in headers.get_all("connection", ()))
-        if response.version != _HTTP_1_1 or is_last or not has_one_end or response.status in WITHOUT_BODY:
+        if (
+            response.version != _HTTP_1_1
+            or response.is_last
+            or not has_one_end
+            or response.status in WITHOUT_BODY
+        ):
             return False
         return self.sock is not None and response.was_all_there and not self.sock.has_unread
 
@@ -188,19 +255,11 @@ class Connection(HTTPConnection):
             self._unsent += data
 
     def _read_head(self, method: str, *, decodes: bool) -> DecodedResponse:
-        """Read the head of the response; not by urllib3's own method, which would log what it cannot read."""
+        """Read the head of the response; not with urllib3's method, which logs what it cannot parse."""
         response = self._response = cast("_Response", PlainConnection.getresponse(self))
-        assert_header_parsing(response.msg)
-        headers = HTTPHeaderDict(
-            [
-                (name, _FOLD.sub(" ", value) if "\n" in value else value)
-                for name, value in response.msg.items()
-            ]
-        )
-        _check_framing(headers)
         return DecodedResponse(
             body=response,
-            headers=headers,
+            headers=response.headers,
             status=response.status,
             reason=response.reason,
             preload_content=False,
@@ -217,19 +276,10 @@ class Connection(HTTPConnection):
 
 
 class SecureConnection(Connection, HTTPSConnection):
-    """An encrypted connection, to a server whose certificate this system trusts."""
+    """An encrypted connection to a server whose certificate this system trusts."""
 
 
-def _check_framing(headers: HTTPHeaderDict) -> None:
-    """Refuse a response whose end cannot be known for sure."""
-    lengths = set(headers.getlist("content-length"))
-    if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
-        raise HTTPException("the length it tells of its answer makes no sense")
-    if headers.get("transfer-encoding", "chunked").lower() not in {"chunked", "identity"}:
-        raise HTTPException("its answer has a Transfer-Encoding that nobody asked for")
-
-
-# --- What the library takes for a socket ---------------------------------------------------------------------
+# --- The sockets that the library uses ----------------------------------------------------------------------
 
 
 class _SocketAdapter:
@@ -257,7 +307,7 @@ class _SocketAdapter:
         """Keep the transport's own deadline."""
 
     def close(self) -> None:
-        """Stay open: the library closes a connection before it has read the body of its last response."""
+        """Stay open: the library closes a connection before it has read the body of the last response."""
 
 
 class _TlsStream(SSLTransport):
@@ -265,7 +315,7 @@ class _TlsStream(SSLTransport):
 
     @property
     def has_unread(self) -> bool:
-        """Whether it has received something that nobody has read."""
+        """Whether received bytes are left unread."""
         return bool(self.incoming.pending or self.sslobj.pending())
 
     def makefile(self, *_: Any, **__: Any) -> Any:
@@ -273,14 +323,14 @@ class _TlsStream(SSLTransport):
 
 
 class _Trust(ssl.SSLContext):
-    """Encrypts what goes over a transport, which is no socket of the system."""
+    """Adds TLS to a transport, which is not a socket of the system."""
 
     def wrap_socket(self, sock: Any, *_: Any, server_hostname: Any = None, **__: Any) -> Any:
         return _TlsStream(sock, self, server_hostname)
 
 
 def trust() -> ssl.SSLContext:
-    """Return whom this system trusts; looked up again now and then, as it takes a while."""
+    """Return the TLS context with this system's certificates; reloaded now and then, as that takes a while."""
     files = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     return _looked_up_trust(files, int(monotonic() // _TRUST_FOR_S))
 

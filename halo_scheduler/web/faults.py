@@ -1,4 +1,4 @@
-"""What can go wrong between us and a web server, in sentences that say where and what."""
+"""Errors between us and a web server, as sentences that say where and what."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 
 from urllib3 import exceptions as library
 
-from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.web.transport import DeadlineError
+from halo_scheduler.wording.messages import MessageError
 
 LOST = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError)
 _TUNNEL = "Tunnel connection failed: "
-_NO_HTTP = "does not answer as a web server does"
 
 
-class WebError(SchedulerError):
-    """There is no whole answer."""
+class WebError(MessageError):
+    """There is no complete response."""
 
 
 class CutOffError(WebError):
-    """The connection ended before the answer did: whether the request took effect is not known."""
+    """The connection ended before the response did; whether the request took effect is unknown."""
 
 
 @contextmanager
 def connecting(host: str, place: str) -> Iterator[None]:
-    """Put into words why no connection is made."""
+    """Translate errors while connecting into sentences."""
     try:
         yield
     except (socket.gaierror, UnicodeError):
-        raise WebError(f"the name {host!r} was not found") from None
+        raise WebError(message(MessageKind.NAME_NOT_FOUND, host=host)) from None
     except ConnectionRefusedError:
-        raise WebError(f"{place} refused the connection") from None
+        raise WebError(message(MessageKind.CONNECTION_REFUSED, place=place)) from None
     except OSError as error:
-        raise WebError(f"{place} cannot be reached: {error.strerror or type(error).__name__}") from None
+        raise _unreachable(place, error) from None
     except DeadlineError as error:
         raise _late(place, error) from None
 
 
 @contextmanager
 def exchanging(place: str, *, has_head: bool) -> Iterator[None]:
-    """Put into words why an answer does not come, or breaks off; what the server said is quoted, not what we did."""
+    """Translate errors while exchanging into sentences; they quote what the server sent, not what we sent."""
     try:
         yield
     except DeadlineError as error:
@@ -56,48 +56,60 @@ def exchanging(place: str, *, has_head: bool) -> Iterator[None]:
 
 
 def _late(place: str, error: DeadlineError) -> WebError:
-    return WebError(f"{place} did not answer within {error.args[0]:g} s")
+    return WebError(message(MessageKind.NO_ANSWER_IN_TIME, place=place, seconds=error.args[0]))
 
 
 def _broken(error: library.HTTPError, place: str) -> WebError:
-    """Return what the library's own errors mean; most of them carry another."""
+    """Return the meaning of the library's own errors, most of which wrap another."""
     match error:
         case library.HeaderParsingError():
-            return WebError(f"{place} {_NO_HTTP}: a header of its answer cannot be read")
+            return _no_http(place, "header")
         case library.InvalidHeader():
-            return WebError(f"{place} {_NO_HTTP}: it tells of two different lengths")
+            return _no_http(place, "lengths")
         case library.DecodeError():
-            return WebError(f"{place} sent a body that cannot be decompressed")
+            return WebError(message(MessageKind.BODY_NOT_DECOMPRESSED, place=place))
         case library.SSLError() if isinstance(error.args[0], ssl.SSLError):
             return _failed(error.args[0], place, has_head=True)
         case library.ProtocolError() if isinstance(error.args[-1], OSError | HTTPException):
             return _failed(error.args[-1], place, has_head=True)
         case _:
-            return WebError(f"the request to {place} failed: {type(error).__name__}")
+            return WebError(message(MessageKind.REQUEST_TO_FAILED, place=place, error=type(error).__name__))
 
 
 def _failed(error: OSError | HTTPException, place: str, *, has_head: bool) -> WebError:
     if isinstance(error, RemoteDisconnected) or (isinstance(error, LOST) and not has_head):
-        return CutOffError(f"{place} closed the connection before it had answered")
+        return CutOffError(message(MessageKind.CLOSED_BEFORE_ANSWER, place=place))
     match error:
         case IncompleteRead() | ConnectionError():
-            return CutOffError(f"{place} closed the connection in the middle of its answer")
+            return CutOffError(message(MessageKind.CLOSED_IN_ANSWER, place=place))
         case ssl.SSLError():
-            return WebError(f"no safe connection (TLS) to {place}: {_tls_reason(error)}")
+            return WebError(message(MessageKind.NO_TLS, place=place, **_tls_reason(error)))
         case OSError() if str(error).startswith(_TUNNEL):
-            return WebError(f"the proxy does not lead to {place}: {_said(error).removeprefix(_TUNNEL)}")
+            return WebError(
+                message(MessageKind.PROXY_REFUSED, place=place, error=_said(error).removeprefix(_TUNNEL))
+            )
         case OSError():
-            return WebError(f"{place} cannot be reached: {error.strerror or type(error).__name__}")
+            return _unreachable(place, error)
         case _:
-            return WebError(f"{place} {_NO_HTTP}: {_said(error) or type(error).__name__}")
+            return _no_http(place, "", _said(error) or type(error).__name__)
 
 
 def _said(error: Exception) -> str:
-    """Return the words of an error; the library reads the bytes of a server one by one as signs."""
+    """Return the text of an error; the library decodes a server's bytes as Latin-1."""
     return plain_line(str(error).encode("latin-1", errors="replace").decode(errors="replace"))
 
 
-def _tls_reason(error: ssl.SSLError) -> str:
+def _unreachable(place: str, error: OSError) -> WebError:
+    said = error.strerror or type(error).__name__
+    return WebError(message(MessageKind.NOT_REACHED, place=place, error=said))
+
+
+def _no_http(place: str, what: str, error: str = "") -> WebError:
+    """Return that a server does not speak HTTP; `what` names the invalid part, or quotes the library."""
+    return WebError(message(MessageKind.NOT_HTTP, place=place, what=what, error=error))
+
+
+def _tls_reason(error: ssl.SSLError) -> dict[str, str | bool]:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate cannot be trusted ({error.verify_message})"
-    return (error.reason or "it was refused").replace("_", " ").lower()
+        return {"is_untrusted": True, "error": error.verify_message}
+    return {"is_untrusted": False, "error": (error.reason or "").replace("_", " ").lower()}

@@ -18,7 +18,7 @@ _KEPT_S = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """A connection nobody uses."""
+    """An idle connection."""
 
     route: Hashable
     """Whom it leads to, and how: only a request that would connect in the same way may use it."""
@@ -28,7 +28,7 @@ class Idle:
     since: float
 
     def is_silent(self) -> bool:
-        """Tell whether the server has neither closed the connection nor sent anything unasked."""
+        """Return whether the server has neither closed the connection nor sent anything unrequested."""
         try:
             self.socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
@@ -39,7 +39,7 @@ class Idle:
 
 
 class ConnectionPool:
-    """Belongs to one engine, and is closed with it; used on any thread."""
+    """The pool of one engine, closed with it; for any thread."""
 
     def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
         self._now_s = now_s
@@ -51,7 +51,7 @@ class ConnectionPool:
         return len(self._idle)
 
     def take(self, route: Hashable) -> Idle | None:
-        """Return a connection for a route, the one used last; it belongs to the caller."""
+        """Return the last used connection for a route; it then belongs to the caller."""
         while (found := self._pop(route)) is not None:
             if found.since + _KEPT_S > self._now_s() and found.is_silent():
                 return found
@@ -79,7 +79,7 @@ class ConnectionPool:
             self._start_timer()
 
     def close_expired(self) -> None:
-        """Close what was kept for too long; look again later if others are left."""
+        """Close the expired connections; check again later if others are left."""
         self._close(self._now_s() - _KEPT_S)
         with self._lock:
             self._has_timer = bool(self._idle)
@@ -87,7 +87,7 @@ class ConnectionPool:
             self._start_timer()
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all connections."""
         self._close(None)
 
     def _close(self, until: float | None) -> None:

@@ -1,4 +1,4 @@
-"""Which proxy leads to a server, by the variables that all programs know: HTTP_PROXY, HTTPS_PROXY, NO_PROXY."""
+"""The proxy for a server, from the usual variables: HTTP_PROXY, HTTPS_PROXY, NO_PROXY."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from urllib3.exceptions import LocationParseError
 from urllib3.util import Url, parse_url
 
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.web.addresses import Address
 from halo_scheduler.web.faults import WebError
 
@@ -23,7 +24,7 @@ _SEPARATORS = re.compile(r"[\s,]+")
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy, and what it wants to be told of who asks."""
+    """A proxy, and its credentials."""
 
     host: str
     port: int
@@ -39,13 +40,13 @@ class Proxy:
 
 
 class Proxies:
-    """The proxies of an environment; variables in small letters go first, as everywhere."""
+    """The proxies of an environment; lower-case variables take precedence, as usual."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
 
     def find(self, address: Address) -> Proxy | None:
-        """Return the proxy that leads to an address; this machine itself is never asked through one."""
+        """Return the proxy for an address; None if it is direct, as this computer always is."""
         url = self._value(f"{address.scheme}_proxy") or self._value("all_proxy")
         if not url or _is_this_machine(address.host) or self._is_excepted(address):
             return None
@@ -53,7 +54,7 @@ class Proxies:
 
     @property
     def secrets(self) -> list[str]:
-        """What must not show up in an answer that repeats it."""
+        """The secrets to redact from a response that repeats them."""
         urls = filter(None, map(self._value, ("http_proxy", "https_proxy", "all_proxy")))
         return [secret for url in urls for secret in _secrets(url)]
 
@@ -73,17 +74,15 @@ def _split(url: str) -> Url | None:
 def _read(url: str, name: str) -> Proxy:
     parts = _split(url)
     if parts is None or not parts.host:
-        raise WebError(f"the variable {name} is no address of a proxy; it should be like http://proxy:3128")
+        raise WebError(message(MessageKind.BAD_PROXY, name=name))
     if parts.scheme != "http":
-        raise WebError(
-            f"the variable {name} names a proxy of the kind {parts.scheme}; use one that begins with http://"
-        )
+        raise WebError(message(MessageKind.UNKNOWN_PROXY, name=name, scheme=parts.scheme))
     authorization = f"Basic {_encoded(parts.auth)}" if parts.auth else ""
     return Proxy(parts.host.strip("[]"), parts.port or _DEFAULT_PORT, authorization)
 
 
 def _secrets(url: str) -> list[str]:
-    """Return the password in a proxy's address, and the form in which it is sent."""
+    """Return the password in a proxy's address, and its encoded form as sent."""
     parts = _split(url)
     if parts is None or not parts.auth:
         return []
@@ -105,7 +104,7 @@ def _patterns(value: str) -> Iterator[str]:
 
 
 def _covers(pattern: str, address: Address) -> bool:
-    """Tell whether a part of NO_PROXY means an address: a name with all below it, with a port, or a network."""
+    """Return whether an entry of NO_PROXY covers an address: a domain, with an optional port, or a network."""
     if pattern == _ANY:
         return True
     with suppress(ValueError):

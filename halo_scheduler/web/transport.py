@@ -1,7 +1,7 @@
 """The transport of a request: a TCP connection that any thread can cancel and that times out at its deadline.
 
-HTTP and TLS above read and write as if it were an ordinary socket. Below, nothing blocks but a poll, which also watches
-the wakeup socket that `cancel` writes to. So a server cannot hold a thread, however slowly or quickly it sends.
+HTTP and TLS use it like an ordinary socket. Underneath, only a poll blocks, which also watches the wakeup socket that
+`cancel` writes to. So a server cannot hold a thread, however slowly or quickly it sends.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from math import ceil
 from time import monotonic, sleep
 from typing import Any, Self
 
-# Most answers are shorter, and never wait for a turn.
+# Most responses are shorter, and never wait for a turn.
 _FREE_BYTES = 16 << 10
 _BYTES_PER_S = 64 << 20
 _LONGEST_PAUSE_S = 0.05
 _CHECK_EVERY_S = 0.1
+# How long the second of two parts of a response may take: the server waits for an ACK of the first.
+_PATIENCE_S = 0.05
 _TURN = threading.Lock()
 
 # If a host has several addresses, a silent one must not use up the time for all.
@@ -32,10 +34,10 @@ _CONNECTING = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "W
 
 
 class Turns:
-    """The share of one connection: what it has received is worked on only while it has the turn.
+    """Rate limit of one connection: received data is processed only while it holds the turn.
 
-    All threads share the interpreter and the disk. So one large answer is worked on at a time, at most half of the
-    time and at no more than 64 MB/s.
+    All threads share the interpreter and the disk. So only one large response is processed at a time, at most half of
+    the time and at no more than 64 MB/s.
     """
 
     def __init__(self) -> None:
@@ -44,7 +46,7 @@ class Turns:
         self._size = 0
 
     def take(self, size: int, check: Callable[[], None]) -> None:
-        """Wait for the turn to work on some bytes; `check` raises when there is nothing more to wait for."""
+        """Wait for the turn to process some bytes; `check` raises if the request is over."""
         self._received += size
         if self._received <= _FREE_BYTES:
             return
@@ -53,7 +55,7 @@ class Turns:
         self._since, self._size = monotonic(), size
 
     def give_back(self) -> None:
-        """Rest as long as the work took, then let the next one have the turn."""
+        """Pause as long as the work took, then pass the turn on."""
         if self._since is None:
             return
         pause_s = max(monotonic() - self._since, self._size / _BYTES_PER_S)
@@ -61,7 +63,7 @@ class Turns:
         self.leave()
 
     def leave(self) -> None:
-        """Let the next one have the turn at once: nothing more is received here."""
+        """Pass the turn on at once: nothing more is received here."""
         if self._since is not None:
             self._since = None
             _TURN.release()
@@ -72,7 +74,7 @@ class RequestCancelledError(Exception):
 
 
 class DeadlineError(Exception):
-    """The time for the whole request is over; its argument is how many seconds that was."""
+    """The deadline of the whole request has passed; its argument is the limit in seconds."""
 
 
 class _Wakeup:
@@ -91,7 +93,7 @@ class _Wakeup:
         return cls() if found is None else found
 
     def give_back(self) -> None:
-        """Leave it to the next transport of this thread, unless something was sent through it."""
+        """Keep it for the next transport of this thread, unless it was used to wake this one."""
         if self._is_used or hasattr(self._spare, "wakeup"):
             self.close()
         else:
@@ -123,6 +125,8 @@ class Transport:
         self._socket: socket.socket | None = None
         self._awaits_response = False
         self._turns = Turns()
+        self.on_wait: Callable[[], None] = lambda: None
+        """Called by the thread that uses it whenever the server lets it wait for more than 50 ms."""
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +146,7 @@ class Transport:
         self._has_news.set()
 
     def check(self) -> None:
-        """Raise RequestCancelledError or DeadlineError if there is nothing more to wait for."""
+        """Raise RequestCancelledError or DeadlineError if the request was cancelled or is past its deadline."""
         if self._is_cancelled:
             raise RequestCancelledError
         if self._deadline is not None and monotonic() >= self._deadline:
@@ -151,7 +155,7 @@ class Transport:
     # --- Connecting ----------------------------------------------------------------------------------
 
     def connect(self, host: str, port: int) -> None:
-        """Connect to the first address of a host that answers; a connection made before is closed."""
+        """Connect to the first address of a host that answers; an earlier connection is closed."""
         self._close_socket()
         self.check()
         addresses = self._look_up(host, port)
@@ -177,7 +181,7 @@ class Transport:
         self._socket = connected
 
     def detach(self) -> socket.socket | None:
-        """Give the socket away instead of closing it; None if the request was cancelled or is past its deadline."""
+        """Release the socket without closing it; None if the request was cancelled or is past its deadline."""
         if self._is_cancelled or _left_s(self._deadline) == 0:
             return None
         self._turns.leave()
@@ -185,7 +189,7 @@ class Transport:
         return released
 
     def _look_up(self, host: str, port: int) -> list[Any]:
-        """Return the addresses of a host; asking for a name cannot be ended, so a thread is left alone with it."""
+        """Return the addresses of a host; a lookup cannot be cancelled, so it gets its own thread."""
         if _is_number(host):
             return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         found: list[list[Any] | Exception] = []
@@ -211,7 +215,7 @@ class Transport:
         self._socket = made
         made.setblocking(False)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # A server that has vanished without a word is noticed, be it after hours.
+        # Detects a server that vanished without closing, even if only after hours.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         code = made.connect_ex(address)
         if code in _CONNECTING:
@@ -229,10 +233,10 @@ class Transport:
     # --- Sending and receiving -----------------------------------------------------------------------
 
     def receive_into(self, buffer: Any) -> int:
-        """Read what there is, at least one byte; 0 when the other side has closed the connection."""
+        """Read what has arrived, at least one byte; 0 if the peer has closed the connection."""
         self._turns.give_back()
         if self._awaits_response:
-            # A response takes a while: to try without waiting first would be a call in vain.
+            # A response takes a while, so the first read would be in vain.
             self._awaits_response = False
             self._wait()
         while True:
@@ -262,16 +266,20 @@ class Transport:
         return self._socket
 
     def _wait(self, *, for_writing: bool = False, timeout_s: float | None = None) -> None:
-        """Wait until the socket is ready; TimeoutError when that takes longer than `timeout_s`."""
+        """Wait until the socket is ready; TimeoutError after `timeout_s`."""
         step_ends = None if timeout_s is None else monotonic() + timeout_s
+        patience_s: float | None = _PATIENCE_S
         while True:
-            left_s = _sooner(_left_s(self._deadline), _left_s(step_ends))
+            left_s = _soonest(_left_s(self._deadline), _left_s(step_ends), patience_s)
             is_ready = _is_ready(self._open_socket, self._wakeup.reader, left_s, for_writing=for_writing)
             self.check()
             if is_ready:
                 return
             if step_ends is not None and monotonic() >= step_ends:
                 raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
+            if patience_s is not None:
+                patience_s = None
+                self.on_wait()
 
 
 def _is_number(host: str) -> bool:
@@ -285,14 +293,14 @@ def _left_s(deadline: float | None) -> float | None:
     return None if deadline is None else max(deadline - monotonic(), 0.0)
 
 
-def _sooner(one: float | None, other: float | None) -> float | None:
-    return min((limit for limit in (one, other) if limit is not None), default=None)
+def _soonest(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _is_ready(
     wanted: socket.socket, wakeup: socket.socket, timeout_s: float | None, *, for_writing: bool
 ) -> bool:
-    """Wait until a socket can be used, or the wakeup is sent; tell whether either is so."""
+    """Wait until a socket is ready or the wakeup is sent; return whether either happened."""
     if sys.platform == "win32":  # where a connection that failed is told of as an exception.
         writers = [wanted] if for_writing else []
         return any(select.select([wakeup] if for_writing else [wakeup, wanted], writers, writers, timeout_s))

@@ -1,1 +1,1 @@
-"""Why a job runs, ran or did not run: answers from what is planned and recorded."""
+"""Why a job runs, ran or did not run: answers from the plan and the records."""

@@ -2,25 +2,173 @@
 
 from __future__ import annotations
 
-from halo_scheduler.grammar.english import counted
-from halo_scheduler.model import After, Outcome, PassedReason, Run, Source
-from halo_scheduler.schedule.passed_over import reason_at
-from halo_scheduler.why.answer import Answer, Verdict
-from halo_scheduler.why.assistant_acts import by_words
-from halo_scheduler.why.downtime import of_spell
-from halo_scheduler.why.gaps import gap_at
-from halo_scheduler.why.inquiry import Inquiry, point_in
-from halo_scheduler.why.no_point import not_a_point, runs_beside
+from halo_scheduler.grammar.english import UNNAMED_ASSISTANT, assistant_words, counted
+from halo_scheduler.model import (
+    After,
+    Manual,
+    Once,
+    Outcome,
+    PassedReason,
+    Run,
+    Source,
+    StatusReason,
+    Trigger,
+)
+from halo_scheduler.rules.chains import chain_of, waiting_runs
+from halo_scheduler.rules.situation import due_waiting
+from halo_scheduler.schedule.next_run import next_run, previous_run, reason_at
+from halo_scheduler.why.inquiry import Answer, Downtime, Inquiry, SpellKind, Verdict, point_in
+from halo_scheduler.why.journal import by_words, gap_at
 from halo_scheduler.why.runs import passed_reasons, passed_words, run_sentences
-from halo_scheduler.why.timeline import SpellKind
+from halo_scheduler.wording.plans import Predecessor, ends_in_words
 from halo_scheduler.wording.schedules import describe
-from halo_scheduler.wording.status import awaited_words
+from halo_scheduler.wording.status import awaited_words, shortage_words
 
+_VERDICTS = {
+    SpellKind.PAUSED: Verdict.PAUSED,
+    SpellKind.DISABLED: Verdict.DISABLED,
+    SpellKind.REMOVED: Verdict.REMOVED,
+}
 _COUNTED_LATER = "What passes meanwhile is counted on the next run."
 
 
+def of_spell(inquiry: Inquiry, downtime: Downtime) -> Answer:
+    """Return the answer for a time in which the job could not run."""
+    return inquiry.answer(_VERDICTS[downtime.kind], f"It {spell_words(inquiry, downtime)}.")
+
+
+def spell_words(inquiry: Inquiry, downtime: Downtime) -> str:
+    """Return "was paused from 08:00 to 10:00"."""
+    since = inquiry.moment(downtime.since)
+    is_over = downtime.until is not None and downtime.until <= inquiry.now_ms
+    if is_over:
+        when = f"from {since} to {inquiry.moment(downtime.until or 0)}"
+    else:
+        when = f"since {since}"
+        when += "" if downtime.until is None else f", until {inquiry.moment(downtime.until)}"
+    verb = "was" if is_over else "has been"
+    match downtime.kind:
+        case SpellKind.REMOVED:
+            return f"{verb} in the trash {when}"
+        case SpellKind.PAUSED:
+            return f"{verb} paused {when}{_why_paused(downtime)}"
+        case SpellKind.DISABLED:
+            return f"{verb} disabled {when}{_why_disabled(downtime)}"
+
+
+def _why_paused(downtime: Downtime) -> str:
+    if downtime.reason is StatusReason.IMPORTED:
+        return ", as it was imported"
+    who = assistant_words(downtime.assistant or UNNAMED_ASSISTANT)
+    if downtime.reason is StatusReason.ASSISTANT:
+        return f", as {who} had made or changed it"
+    return "" if downtime.assistant is None else f", by {who}"
+
+
+def _why_disabled(downtime: Downtime) -> str:
+    match downtime.reason:
+        case StatusReason.ERRORS if downtime.errors:
+            times = f" {counted(downtime.errors, 'time')} in a row" if downtime.errors > 1 else ""
+            return f", after it had failed{times}"
+        case StatusReason.ERRORS:
+            return ", as it could not be run"
+        case StatusReason.DONE:
+            return ", as its one time was past"
+        case _:
+            return ""
+
+
+def not_a_point(inquiry: Inquiry, spell: Downtime | None) -> Answer:
+    """Return the answer for a span without a time of the schedule; `spell` also kept the job from running."""
+    schedule, anchor_at = inquiry.schedule, inquiry.spec.anchor_at
+    also = [] if spell is None else [f"Besides, it {spell_words(inquiry, spell)}."]
+    found = _waiting_after_another(inquiry) or _edited_into_it(inquiry)
+    if found is not None:
+        return found
+    if isinstance(schedule, Manual):
+        return inquiry.answer(Verdict.NOT_A_POINT, _by_hand(inquiry), *runs_beside(inquiry), *also)
+    before = previous_run(schedule, inquiry.span.since - 1, anchor_at=anchor_at)
+    after = next_run(schedule, inquiry.span.until - 1, anchor_at=anchor_at)
+    return inquiry.answer(
+        Verdict.NOT_A_POINT,
+        not_a_point_sentence(inquiry, before, after),
+        *runs_beside(inquiry),
+        *also,
+        point_before=before,
+        point_after=after,
+    )
+
+
+def not_a_point_sentence(inquiry: Inquiry, before: int | None, after: int | None) -> str:
+    """Return that an instant is not a time of the schedule, with the neighbouring times."""
+    if isinstance(inquiry.schedule, Once):
+        return f"Its one time is another: {inquiry.moment(inquiry.schedule.due_at)}."
+    beside = [inquiry.moment(at) for at in (before, after) if at is not None]
+    nearest = f"; the nearest are {' and '.join(beside)}" if beside else ""
+    return f"That is no time of its schedule, {describe(inquiry.schedule)}{nearest}."
+
+
+def _waiting_after_another(inquiry: Inquiry) -> Answer | None:
+    """Return the answer if a chain run was waiting then."""
+    for wait in waiting_runs(inquiry.store):
+        if wait.job_id == inquiry.record.id and wait.at < inquiry.span.until:
+            words = awaited_words(wait.waiting, inquiry.now_ms)
+            return inquiry.answer(
+                Verdict.WAITING,
+                f"A run after {wait.cause_name} was waiting then, and still is: {words}.",
+            )
+    _, run = inquiry.store.history.started_beside(inquiry.record.id, inquiry.span.since, inquiry.span.until)
+    if run is None or run.started_at is None or run.trigger is not Trigger.CHAIN:
+        return None
+    if run.started_at - run.late_ms >= inquiry.span.until:
+        return None
+    return inquiry.answer(
+        Verdict.WAITING,
+        "A run was waiting then.",
+        *run_sentences(inquiry.store, run, inquiry.now_ms),
+        run_id=run.id,
+    )
+
+
+def _edited_into_it(inquiry: Inquiry) -> Answer | None:
+    """Return the answer if only the current schedule has that time."""
+    edit = inquiry.timeline.next_move(inquiry.span.since)
+    spec = inquiry.record.spec
+    if edit is None or point_in(spec.schedule, spec.anchor_at, inquiry.span) is None:
+        return None
+    return inquiry.answer(
+        Verdict.EDITED,
+        f"That was no time of its schedule then, which was: {describe(inquiry.schedule)}.",
+        f"It was changed at {inquiry.moment(edit.at)}{by_words(edit)}; now it is: {describe(spec.schedule)}.",
+    )
+
+
+def _by_hand(inquiry: Inquiry) -> str:
+    before = chain_of(inquiry.store, inquiry.record).before
+    if not before:
+        return "It only runs manually: it has no schedule."
+    words = ends_in_words([Predecessor(link.name, link.on) for link in before])
+    return f"It has no schedule: it runs {words}, or manually."
+
+
+def runs_beside(inquiry: Inquiry) -> list[str]:
+    """Return when the runs before and after an instant started."""
+    before, after = inquiry.store.history.started_beside(
+        inquiry.record.id, inquiry.span.since, inquiry.span.until
+    )
+    sentences = []
+    if before is not None and before.started_at is not None:
+        words = f"The last run before that started at {inquiry.moment(before.started_at)}"
+        is_over = before.finished_at is not None
+        words += f" and ended at {inquiry.moment(before.finished_at or 0)}" if is_over else " and goes on"
+        sentences.append(f"{words}.")
+    if after is not None and after.started_at is not None:
+        sentences.append(f"The first run after that started at {inquiry.moment(after.started_at)}.")
+    return sentences
+
+
 def why_no_run(inquiry: Inquiry) -> Answer:
-    """Return why nothing of a job started in the span that is asked about."""
+    """Return why no run of a job started in the span asked about."""
     if not inquiry.is_readable:
         return inquiry.answer(Verdict.UNKNOWN, "What the job was at that time can no longer be read.")
     if inquiry.point is None and point_in(inquiry.schedule, inquiry.spec.anchor_at, inquiry.span) is not None:
@@ -38,7 +186,7 @@ def why_no_run(inquiry: Inquiry) -> Answer:
     return next(found for find in ways if (found := find(inquiry, at)) is not None)
 
 
-# --- A time of the schedule that was not used ------------------------------------------------------------
+# --- A time of the schedule without a run ------------------------------------------------------------
 
 
 def _asleep(inquiry: Inquiry, at: int) -> Answer | None:
@@ -54,7 +202,7 @@ def _asleep(inquiry: Inquiry, at: int) -> Answer | None:
 
 
 def _counting_run(inquiry: Inquiry, at: int) -> Run | None:
-    """Return the run that stands for a time of the schedule that had none of its own."""
+    """Return the run that covers a time of the schedule without a run of its own."""
     history, job_id = inquiry.store.history, inquiry.record.id
     before = history.slot_before(job_id, at)
     if before is not None and before.outcome is Outcome.MISSED and (before.finished_at or 0) >= at:
@@ -76,11 +224,12 @@ def _what_counted(inquiry: Inquiry, run: Run) -> list[str]:
 
 
 def _waiting(inquiry: Inquiry, at: int) -> Answer | None:
-    """Return the answer when an earlier run was still waiting then: for a place, a condition, a quiet time's end."""
+    """Return the answer if an earlier run was still waiting then: for a limit, conditions or quiet hours."""
     record = inquiry.record
     due_at, slot_at = record.next_run_at, record.slot_at
     if due_at is not None and due_at <= inquiry.now_ms and slot_at is not None and slot_at < at:
-        words = "" if record.waiting is None else f": {awaited_words(record.waiting, inquiry.now_ms)}"
+        waiting = due_waiting(inquiry.store.database, record)
+        words = "" if waiting is None else f": {awaited_words(waiting, inquiry.now_ms)}"
         return inquiry.answer(
             Verdict.WAITING,
             f"The run planned for {inquiry.moment(due_at)} was waiting then, and still is{words}.",
@@ -106,7 +255,7 @@ def _under_way(inquiry: Inquiry, at: int) -> Answer | None:
         return None  # It was claimed, but had not started yet.
     record = inquiry.record
     if run.id == record.run_id and record.job.is_starting:
-        sentence = f"The run before was still waiting for {record.waiting_details.name} then."
+        sentence = f"The run before was still waiting for {shortage_words(record.waiting_details)} then."
         return inquiry.answer(Verdict.WAITING, sentence, _COUNTED_LATER, run_id=run.id)
     return inquiry.answer(
         Verdict.PASSED_OVER,
@@ -118,7 +267,7 @@ def _under_way(inquiry: Inquiry, at: int) -> Answer | None:
 
 
 def _edited_since(inquiry: Inquiry, at: int) -> Answer | None:
-    """Return the answer when the job was given other times before it came to run again."""
+    """Return the answer if the job's times were changed before it ran again."""
     edit = inquiry.timeline.next_move(at)
     after = inquiry.store.history.slot_after(inquiry.record.id, at)
     if edit is None or (after is not None and (after.slot_at or 0) <= edit.at):
@@ -141,11 +290,11 @@ def _passed_over(inquiry: Inquiry, at: int) -> Answer | None:
 
 
 def _because(inquiry: Inquiry, run: Run, at: int) -> str:
-    """Return why a run passed over an earlier time, in words; nothing when the run says so itself."""
+    """Return why a run passed over an earlier time; "" if the run itself says so."""
     others = [reason for reason in passed_reasons(run) if reason != PassedReason.RUNNING]
     if others:
         return " or ".join(filter(None, map(passed_words, others)))
-    # No run was under way, yet the plan after the last one lay beyond that time.
+    # No run was active, yet the last run's plan lay beyond that time.
     before = inquiry.store.history.slot_before(inquiry.record.id, at)
     if run.source in (Source.CLAMPED_MIN, Source.CLAMPED_MAX) or before is None:
         return ""
@@ -168,7 +317,7 @@ def _will_be_passed_over(inquiry: Inquiry, at: int) -> Answer | None:
 
 
 def _pruned(inquiry: Inquiry, at: int) -> Answer | None:
-    """Return the answer when the slot counts as run, but its run was thrown away."""
+    """Return the answer if the slot had a run that was pruned."""
     if not inquiry.store.runs.has_slot(inquiry.record.id, at):
         return None
     return inquiry.answer(Verdict.UNKNOWN, "The log of its runs does not go back that far any more.")
@@ -179,7 +328,7 @@ def _unknown(inquiry: Inquiry, _at: int) -> Answer:
 
 
 def _after(inquiry: Inquiry, _at: int) -> Answer:
-    """Return the answer for a job that runs so long after its last end: it has no times of its own."""
+    """Return the answer for an `after` job, which has no times of its own."""
     sentence = f"It runs {describe(inquiry.schedule)}."
     return inquiry.answer(Verdict.NOT_A_POINT, sentence, *runs_beside(inquiry))
 
@@ -188,4 +337,5 @@ _OF_POINTS = (
     *(_asleep, _waiting, _under_way, _pruned),
     *(_edited_since, _passed_over, _will_be_passed_over, _unknown),
 )
+
 _OF_AFTER = (_asleep, _after)

@@ -1,4 +1,4 @@
-"""What became of a job at an instant in the past."""
+"""What a job did at an instant in the past."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
-from halo_scheduler.why.answer import Answer, Span, Verdict
-from halo_scheduler.why.assistant_acts import by_words
-from halo_scheduler.why.gaps import gap_at
-from halo_scheduler.why.inquiry import Inquiry
+from halo_scheduler.why.inquiry import Answer, Inquiry, Span, Verdict
+from halo_scheduler.why.journal import by_words, gap_at
 from halo_scheduler.why.no_run import why_no_run
 from halo_scheduler.why.runs import passed_sentence, run_sentences
 from halo_scheduler.wording.schedules import describe
 
-# A minute of a job that runs every second has more; a few are enough.
+# A job that runs every second has more in a minute; a few are enough.
 _MOST_RUNS = 5
 _BY_REASON = {
     SkipReason.PAUSED: Verdict.PAUSED,
@@ -29,7 +27,7 @@ _BY_REASON = {
 
 
 def answer_past(store: Store, record: JobRecord, span: Span, now_ms: int) -> Answer:
-    """Return what a job did in a span of the past, and why."""
+    """Return what a job did in a past span, and why."""
     inquiry = Inquiry.make(store, record, span, now_ms)
     if span.until <= record.created_at:
         made_at = inquiry.moment(record.created_at)
@@ -53,7 +51,7 @@ def answer_past(store: Store, record: JobRecord, span: Span, now_ms: int) -> Ans
 
 
 def _runs_of_slots(inquiry: Inquiry) -> list[Run]:
-    """Return the runs whose slots are asked about; a time that is spread has its slot a little later."""
+    """Return the runs of the slots asked about; with jitter a slot lies a little after its time."""
     history, span = inquiry.store.history, inquiry.span
     found = history.of_slots(inquiry.record.id, span.since, span.until, _MOST_RUNS)
     if found or inquiry.point is None or not inquiry.spec.policy.jitter_percent:
@@ -70,7 +68,7 @@ def _runs_in_span(inquiry: Inquiry) -> list[Run]:
 
 
 def _of_runs(inquiry: Inquiry, runs: list[Run]) -> Answer:
-    """Return the answer that some runs give; all attempts of the first slot decide it together."""
+    """Return the answer from some runs; all attempts of the first slot decide it together."""
     first = [run for run in runs if run.slot_at == runs[0].slot_at]
     last = first[-1] if runs[0].slot_at is not None else first[0]
     verdicts = [_verdict(run) for run in first]
@@ -93,7 +91,7 @@ def _verdict(run: Run) -> Verdict:
 
 
 def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
-    """Return what else there is to say of the time of a scheduled run: why it is late, what it passed over."""
+    """Return what else concerns a scheduled run's time: why it was late, what it passed over."""
     if run.slot_at is None:
         return []
     sentences = []
@@ -109,7 +107,7 @@ def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
 
 
 def _why_late(inquiry: Inquiry, run: Run) -> list[str]:
-    """Return why a scheduled run started after its time, as far as that is recorded and the run does not say it."""
+    """Return why a scheduled run started late, if that is recorded and the run does not say so itself."""
     store, now_ms = inquiry.store, inquiry.now_ms
     planned_at = (run.started_at or 0) - run.late_ms
     gap = gap_at(store, planned_at, now_ms)
@@ -124,14 +122,14 @@ def _why_late(inquiry: Inquiry, run: Run) -> list[str]:
 
 
 def _next_attempt(inquiry: Inquiry, run: Run) -> list[str]:
-    """Return when a failed slot is tried again, if it is."""
+    """Return when a failed slot is retried, if it is."""
     record = inquiry.record
     if record.attempt <= 1 or record.slot_at != run.slot_at or record.next_run_at is None:
         return []
     return [f"Attempt {record.attempt} is planned for {inquiry.moment(record.next_run_at)}."]
 
 
-# --- A slot that is due and has not started --------------------------------------------------------------
+# --- A due slot that has not started --------------------------------------------------------------
 
 
 def _is_still_due(inquiry: Inquiry) -> bool:
@@ -156,11 +154,11 @@ def _still_due(inquiry: Inquiry) -> Answer:
     return inquiry.answer(Verdict.WAITING, *sentences, *due)
 
 
-# --- What else was the case -------------------------------------------------------------------------------
+# --- Circumstances -------------------------------------------------------------------------------
 
 
 def _beside(inquiry: Inquiry, found: Answer, others: list[Run]) -> list[str]:
-    """Return what else happened then, and what has become of the job since."""
+    """Return what else happened then, and what has changed since."""
     sentences: list[str] = []
     for run in others:
         sentences += run_sentences(inquiry.store, run, inquiry.now_ms)

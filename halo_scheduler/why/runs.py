@@ -1,39 +1,20 @@
-"""What became of a run, in sentences."""
+"""Sentences about a run."""
 
 from __future__ import annotations
 
 from halo_scheduler.grammar.english import assistant_words, counted, listed
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.text import plain_line
-from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
-from halo_scheduler.schedule.passed_over import read_summary
+from halo_scheduler.model import Outcome, PassedReason, Run, Source, Trigger
+from halo_scheduler.model.messages import MessageKind
+from halo_scheduler.schedule.next_run import read_summary
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.plans import ADVISERS, duration_in_words, moment_in_words
+from halo_scheduler.wording.measures import duration_in_words, moment_in_words
+from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
+from halo_scheduler.wording.plans import ADVISERS
 
 _LONGEST = 300
-_ENDS = {
-    Outcome.SUCCESS: "succeeded",
-    Outcome.FAILURE: "failed",
-    Outcome.TIMEOUT: "was stopped",
-    Outcome.CANCELLED: "was cancelled",
-    Outcome.INTERRUPTED: "was interrupted",
-}
-_SKIPPED = {
-    SkipReason.DISABLED: "it was disabled",
-    SkipReason.PAUSED: "it was paused",
-    SkipReason.ALREADY_RUNNING: "it was still running",
-    SkipReason.AT_CAPACITY: "there was no place",
-    SkipReason.NOT_DUE: "it was not due",
-    SkipReason.NO_WORK: "there was nothing to do",
-    SkipReason.CONDITION: "its conditions did not hold",
-    SkipReason.QUIET_TIME: "it fell into a quiet time",
-    SkipReason.CAP: "it had reached its cap for the day",
-    SkipReason.NEEDS_INPUT: "it waited for an answer",
-    SkipReason.SOURCE_UNAVAILABLE: "its work items could not be fetched",
-    SkipReason.MISSED: "Halo was not running",
-    SkipReason.UNSUPPORTED_TYPE: "nothing here can run such a job",
-}
 _PASSED: dict[str, str] = {
     PassedReason.RUNNING: "the job was still busy with the run before",
     PassedReason.BACKOFF: "the job waited after an error",
@@ -43,16 +24,16 @@ _PASSED: dict[str, str] = {
     PassedReason.PAUSED: "the job was paused",
     PassedReason.DISABLED: "the job was disabled",
     PassedReason.DOWNTIME: "Halo was not running",
-    PassedReason.SLEEP: "the machine slept",
+    PassedReason.SLEEP: "the computer slept",
     PassedReason.DELAYED: "Halo was suspended or held up",
     PassedReason.AT_CAPACITY: "as many runs as allowed were under way",
     PassedReason.CONDITION: "the run before was still waiting for its conditions",
-    PassedReason.QUIET_TIME: "it was a quiet time",
-    PassedReason.RESOURCES: "the machine had no room to start the run before",
+    PassedReason.QUIET_TIME: "quiet hours applied",
+    PassedReason.RESOURCES: "the computer had no resources to start the run before",
     PassedReason.DISK_FULL: "the disk was too full to start the run before",
     PassedReason.OUTAGE: "the database could not be written",
     PassedReason.CLOCK_WENT_BACK: "the clock was set back",
-    PassedReason.ZONE_CHANGED: "the machine moved to another time zone",
+    PassedReason.ZONE_CHANGED: "the computer moved to another time zone",
 }
 _PLANNED_BY = {
     Source.BACKOFF: "it waited after an error",
@@ -62,7 +43,7 @@ _PLANNED_BY = {
 
 
 def asked_for(store: Store, run: Run) -> str:
-    """Return why a run that was advised was planned for its slot; nothing for one that was not."""
+    """Return which hint planned a run's slot, as a clause; "" if none did."""
     if run.slot_at is None or run.source not in (Source.HINT_INTERVAL, Source.HINT_ONCE):
         return ""
     is_pace = run.source is Source.HINT_INTERVAL
@@ -78,7 +59,7 @@ def asked_for(store: Store, run: Run) -> str:
 
 
 def _find_advice(store: Store, run: Run, *, is_pace: bool) -> Event | None:
-    """Return the newest advice that gives the slot: what came after the plan was made did not make it."""
+    """Return the newest hint that yields the slot; hints after the plan was made do not count."""
     slot_at = run.slot_at or 0
     given = store.events.of_kinds(run.job_id, [EventKind.JOB_HINTED])
     if is_pace:
@@ -91,11 +72,11 @@ def _find_advice(store: Store, run: Run, *, is_pace: bool) -> Event | None:
 
 
 def start_words(store: Store, run: Run, now_ms: int) -> str:
-    """Return who or what started a run, and when: "It was started by hand at 09:00"."""
+    """Return what started a run, and when: "It was started manually at 09:00"."""
     at = moment_in_words(_at(run), now_ms)
     match run.trigger:
         case Trigger.MANUAL:
-            return f"It was started by hand at {at}"
+            return f"It was started manually at {at}"
         case Trigger.CHAIN:
             return f"It was started after {_cause(store, run)} at {at}"
         case Trigger.ANSWER:
@@ -109,7 +90,7 @@ def start_words(store: Store, run: Run, now_ms: int) -> str:
 
 
 def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
-    """Return what became of a run: when and why it started, how it ended, what was noted of it."""
+    """Return sentences about a run: when and why it started, how it ended, its notes."""
     if run.outcome in (Outcome.SKIPPED, Outcome.MISSED):
         return [_not_run(store, run, now_ms), *_note(run)]
     if run.started_at is None:
@@ -127,12 +108,12 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
 
 
 def passed_words(reason: str) -> str:
-    """Return why a time of the schedule was passed over, behind "because"; nothing when that is not known."""
+    """Return why a time of the schedule was passed over, to follow "because"; "" if unknown."""
     return _PASSED.get(reason, "")
 
 
 def passed_sentence(run: Run) -> str:
-    """Return how many times of its schedule a run stands for beside its own, and why."""
+    """Return how many further times of its schedule a run covers, and why."""
     others = f"It stands for {counted(run.passed_over, 'other time')} of its schedule as well"
     reasons = {
         words: count for reason, count in passed_reasons(run).items() if (words := passed_words(reason))
@@ -143,24 +124,25 @@ def passed_sentence(run: Run) -> str:
 
 
 def passed_reasons(run: Run) -> dict[str, int]:
-    """Return why a run passed over times of its schedule, each reason with how many it accounts for."""
+    """Return why a run passed over times of its schedule, with the count for each reason."""
     return read_summary(run.passed_reason, run.passed_over)
 
 
 def ended_sentence(text: str) -> str:
-    """Return a text with a full stop, unless it ends like a sentence."""
+    """Return a text with a full stop, unless it already ends like a sentence."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def _not_run(store: Store, run: Run, now_ms: int) -> str:
     at = moment_in_words(_at(run), now_ms)
     why = plain_line(run.error, _LONGEST) or (
-        _SKIPPED[run.reason] if run.reason is not None else "no reason is recorded"
+        SKIP_REASONS[run.reason] if run.reason is not None else "no reason is recorded"
     )
     if run.outcome is Outcome.MISSED:
         return ended_sentence(f"It was missed, as was noticed at {at}: {why}")
     what = "It was skipped"
-    if run.trigger is Trigger.CHAIN and not why.startswith("it was to run after"):
+    says_after_whom = run.message is not None and run.message.kind is MessageKind.NOT_AFTER
+    if run.trigger is Trigger.CHAIN and not says_after_whom:
         what = f"It was to run after {_cause(store, run)}, and was skipped"
     elif run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
         what = "A run was asked for, and was skipped"
@@ -174,7 +156,7 @@ def _end(run: Run) -> str:
         error = "it took too long"
     if not error and run.outcome is not Outcome.SUCCESS and run.exit_code is not None:
         error = f"exit code {run.exit_code}"
-    return ended_sentence(f"{_ENDS[run.outcome]}{took}{f': {error}' if error else ''}")
+    return ended_sentence(f"{OUTCOMES[run.outcome].clause}{took}{f': {error}' if error else ''}")
 
 
 def _took(duration_ms: int) -> str:

@@ -1,1 +1,1 @@
-"""Every sentence a person reads about jobs, runs and schedules, made from kinds and parameters."""
+"""Every sentence people read about jobs, runs and schedules, built from kinds and parameters."""

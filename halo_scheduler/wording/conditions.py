@@ -1,4 +1,4 @@
-"""Conditions in plain words."""
+"""Words for conditions."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def describe_condition(condition: Condition) -> str:
 
 
 def waiting_words(conditions: Iterable[Condition]) -> str:
-    """Return what stands behind "waiting for": "AC power and network"; nothing for no conditions."""
+    """Return the words after "waiting for": "AC power and network"; "" for no conditions."""
     words = [_awaited(condition) for condition in conditions]
     return listed(words) if words else ""
 
 
 def host_and_port(condition: Network) -> str:
-    """Return "nas.local:22", and an address of IPv6 in its brackets."""
+    """Return "nas.local:22", with an IPv6 address in brackets."""
     host = f"[{condition.host}]" if ":" in condition.host else end_of(condition.host)
     return f"{host}:{condition.port}"
 
@@ -64,5 +64,5 @@ def _awaited(condition: Condition) -> str:
 
 
 def end_of(name: str) -> str:
-    """Return a path or a host short enough for a sentence: its end tells more than its beginning."""
+    """Return a path or a host shortened for a sentence: its end says more than its beginning."""
     return name if len(name) <= _LONGEST_NAME else f"…{name[-_LONGEST_NAME:]}"

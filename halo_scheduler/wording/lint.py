@@ -1,4 +1,4 @@
-"""What a careful friend would say about a schedule."""
+"""Notes on schedules that may surprise."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SEVERAL = 2
 
 
 class Severity(StrEnum):
-    """How much a note matters."""
+    """The severity of a note."""
 
     INFO = "info"
     WARNING = "warning"
@@ -67,7 +67,7 @@ def lint(
     time_limit_ms: int | None = None,
     timezone: str | None = None,
 ) -> list[Note]:
-    """Return what the user should know; `timezone` is where the user looks at the clock (None: here)."""
+    """Return notes on a schedule, such as the next clock change; `timezone` is the reader's (None: the computer's)."""
     match schedule:
         case Every():
             notes = [*_length(schedule.every_ms), *_every(schedule, now_ms, anchor_at, timezone)]
@@ -132,7 +132,7 @@ def _cron(schedule: Cron, now_ms: int) -> Iterator[Note]:
 
 
 def _uneven_steps(fields: CronFields) -> Iterator[Note]:
-    """Point out steps that do not divide their field: the last one of each round is shorter."""
+    """Note steps that do not divide their field evenly: the last step of each round is shorter."""
     rounds = (
         (SECOND, fields.texts[0], "minute", fields.minutes),
         (MINUTE, fields.texts[1], "hour", fields.hours),
@@ -162,7 +162,7 @@ def _both_day_fields(fields: CronFields) -> Iterator[Note]:
 
 
 def _missing_days(fields: CronFields) -> Iterator[Note]:
-    """Point out days that some of the months do not have."""
+    """Note days that some of the months do not have."""
     if fields.any_day or fields.texts[3].startswith("*"):
         return
     faults = []
@@ -178,7 +178,7 @@ def _missing_days(fields: CronFields) -> Iterator[Note]:
 
 
 def _next_clock_change(schedule: Cron, now_ms: int) -> Iterator[Note]:
-    """Tell of the next clock change that skips or repeats a time of this schedule."""
+    """Note the next clock change that skips or repeats a time of this schedule."""
     for change in _changes_ahead(find_zone(schedule.timezone), now_ms):
         times = _times_within(schedule.expression, change)
         if times:
@@ -192,7 +192,7 @@ def _changes_ahead(zone: ZoneInfo, now_ms: int) -> Iterator[ClockChange]:
 
 
 def _times_within(expression: CronExpression, change: ClockChange) -> list[int]:
-    """Return the matching wall times that the change skips or repeats: at most two, which is "several"."""
+    """Return the matching wall times that a clock change skips or repeats; at most two, which counts as several."""
     times: list[int] = []
     wall_s = expression.first_wall_from(change.wall_start_s)
     while wall_s is not None and wall_s < change.wall_end_s and len(times) < _SEVERAL:

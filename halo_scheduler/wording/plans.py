@@ -1,13 +1,12 @@
-"""Why a job runs next when it does, or why it does not, in sentences."""
+"""Sentences on why a job runs next when it does, or why it does not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from halo_scheduler.grammar.english import clock_time, listed, short_date
-from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.grammar.english import listed
 from halo_scheduler.model import (
     After,
     FollowOn,
@@ -25,18 +24,20 @@ from halo_scheduler.model import (
     Waiting,
     WaitingFor,
 )
+from halo_scheduler.model.plans import Topic
 from halo_scheduler.model.quiet_times import Quiet
 from halo_scheduler.model.situation import waiting_of
 from halo_scheduler.wording.conditions import describe_condition
+from halo_scheduler.wording.measures import duration_in_words, moment_in_words, when_in_words
 from halo_scheduler.wording.schedules import describe
-from halo_scheduler.wording.status import awaited_words, waiting_words
+from halo_scheduler.wording.status import awaited_words, shortage_words, waiting_words
 
 _SENTENCES = {
-    Rule.JITTER: "It is spread by {took}, so {at}.",
-    Rule.NEVER_PAST: "That is past, so it is due at once.",
-    Rule.RETRY: "The last attempt failed: attempt {attempt} of {attempts} follows after {took}, {when}.",
-    Rule.MIN_LIMIT: "At least {took} must lie between, so {at}.",
-    Rule.MAX_LIMIT: "At most {took} may lie between, so {at}.",
+    Rule.JITTER: "Random delay of {took}, so it moves to {at}.",
+    Rule.NEVER_PAST: "That time has passed, so it is due now.",
+    Rule.RETRY: "The last attempt failed. Attempt {attempt} of {attempts} starts {took} later, {when}.",
+    Rule.MIN_LIMIT: "Runs must be at least {took} apart, so it moves to {at}.",
+    Rule.MAX_LIMIT: "Runs may be at most {took} apart, so it moves to {at}.",
     Rule.PAUSE: "It is paused until {at}.",
 }
 ADVISERS = {
@@ -49,25 +50,30 @@ _ENDS = {FollowOn.SUCCESS: "succeeds", FollowOn.FAILURE: "fails", FollowOn.ALWAY
 _MOST_WAITS = 3
 FEWEST_PILED_UP = 3
 """So many runs that wait for the last one to end did not come together by chance."""
-_UNITS = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s"))
+
+
+class Part(NamedTuple):
+    """A sentence of an explanation, and its topic."""
+
+    topic: Topic
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """When a job runs next, if it does, and why, one step after the other.
-
-    `asides` are those of the sentences that tell what it waits for, of its conditions, of advice that is not followed
-    yet and of other jobs, for those who tell that in another place.
-    """
+    """When a job runs next, if it does, and why, step by step."""
 
     at: int | None
-    sentences: tuple[str, ...]
-    asides: tuple[str, ...] = ()
+    parts: tuple[Part, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(part.text for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """A job whose ends start this one; `state` is a word for why it does not run, if it does not."""
+    """A job whose end starts this one; `state` is a word for why it does not run, if it does not."""
 
     name: str
     on: FollowOn
@@ -76,11 +82,13 @@ class Predecessor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanText:
-    """What a job meets beside its plan.
+    """The circumstances of a plan.
 
-    `quiet` is the quiet time its planned run falls into; `waits_until` when it stops waiting for its conditions.
+    `waiting` is what the due run waits for; `quiet` the quiet hours the planned run falls into; `waits_until` its
+    condition deadline.
     """
 
+    waiting: Waiting | None = None
     quiet: Quiet | None = None
     waits_until: int | None = None
     predecessors: tuple[Predecessor, ...] = ()
@@ -95,62 +103,33 @@ def explain_plan(
     job: Job, trail: Sequence[Step], now_ms: int, *, attempt: int = 1, outlook: PlanText = _NOTHING_ELSE
 ) -> Explanation:
     """Explain a job's next run from the trail of its plan; `attempt` is that of the planned run."""
-    start = [] if job.next_run_at is None else _start(job, job.next_run_at, now_ms, outlook)
-    sentences = (
+    planned = (
         _why_not(job, now_ms, outlook)
         if job.next_run_at is None
         else [
-            *_running(job, "It is running now, outside its schedule."),
-            *_steps(job, trail, now_ms, attempt),
-            *start,
+            *about(Topic.PLAN, _running(job, "It is running now, outside its schedule.")),
+            *about(Topic.PLAN, _steps(job, trail, now_ms, attempt)),
+            *_start(job, job.next_run_at, now_ms, outlook),
         ]
     )
-    waits = [] if job.waiting_for is None else start
-    advice, chain = _unused_advice(job, trail, now_ms), _chain(job, now_ms, outlook)
     return Explanation(
         job.next_run_at,
-        (*sentences, *advice, *chain, *_at_the_limit(job)),
-        (*waits, *_conditions(job), *_only_after_others(outlook), *advice, *chain),
+        (
+            *planned,
+            *about(Topic.ADVICE, _unused_advice(job, trail, now_ms)),
+            *about(Topic.CHAIN, _chain(job, now_ms, outlook)),
+            *about(Topic.ERRORS, _at_the_limit(job)),
+        ),
     )
 
 
-def error_sentences(job: Job) -> list[str]:
-    """Return what an explanation says of the limit of errors, for those who tell it in another place."""
-    if job.status_reason is StatusReason.ERRORS and job.errors:
-        return [_disabled(job)]
-    return _at_the_limit(job)
-
-
-def duration_in_words(milliseconds: int) -> str:
-    """Return a duration by its two largest units: "45 s", "1 min 30 s", "2 h"."""
-    if milliseconds < SECOND_MS:
-        return "under a second"
-    index = next(index for index, (unit_ms, _) in enumerate(_UNITS) if milliseconds >= unit_ms)
-    unit_ms, name = _UNITS[index]
-    words = f"{milliseconds // unit_ms} {name}"
-    if index + 1 < len(_UNITS):
-        smaller_ms, smaller = _UNITS[index + 1]
-        rest = milliseconds % unit_ms // smaller_ms
-        words += f" {rest} {smaller}" if rest else ""
-    return words
-
-
-def moment_in_words(at: int, now_ms: int) -> str:
-    """Return the local time of an instant, with the day unless it is today: "14:05", "24 Dec at 09:00"."""
-    moment, today = local_time(at), local_time(now_ms)
-    if moment.date() == today.date():
-        return clock_time(moment)
-    return f"{short_date(moment, year=moment.year != today.year)} at {clock_time(moment)}"
-
-
-def when_in_words(at: int, now_ms: int) -> str:
-    """Return an instant as it stands in a sentence: "at 14:05", "on 24 Dec at 09:00"."""
-    words = moment_in_words(at, now_ms)
-    return f"on {words}" if " at " in words else f"at {words}"
+def about(topic: Topic, sentences: Iterable[str]) -> list[Part]:
+    """Return sentences with their topic."""
+    return [Part(topic, sentence) for sentence in sentences]
 
 
 def ends_in_words(predecessors: Sequence[Predecessor]) -> str:
-    """Return which ends of other jobs start a job: "after backup fails and after report succeeds"."""
+    """Return which outcomes of other jobs start a job: "after backup fails and after report succeeds"."""
     words = [
         f"after {before.name}{f' ({before.state})' if before.state else ''} {_ENDS[before.on]}"
         for before in predecessors
@@ -159,49 +138,46 @@ def ends_in_words(predecessors: Sequence[Predecessor]) -> str:
 
 
 def _running(job: Job, sentence: str) -> list[str]:
-    """Return that a job runs, or what its run waits for before it can be started."""
+    """Return that a job runs, or what its claimed run waits for."""
     if job.is_starting:
-        return [
-            f"A run is claimed and waits for {job.waiting_details.name}; the start is tried again for a while."
-        ]
+        lacking = shortage_words(job.waiting_details)
+        return [f"A run is claimed and waits for {lacking}; the start is tried again for a while."]
     return [sentence] if job.status is JobStatus.RUNNING else []
 
 
-def _why_not(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
+def _why_not(job: Job, now_ms: int, outlook: PlanText) -> list[Part]:
     """Return why a job has no next run."""
-    running = _running(job, "It is running now.")
-    if job.status_reason is StatusReason.USER and job.enabled:
-        return [*running, *_paused(job, now_ms)]
+    running = about(Topic.PLAN, _running(job, "It is running now."))
+    is_failing = job.status_reason is StatusReason.ERRORS and job.errors
+    if job.status_reason in (StatusReason.USER, StatusReason.PAUSED_BY_ASSISTANT) and job.enabled:
+        return [*running, *about(Topic.PLAN, _paused(job, now_ms))]
     if job.status_reason is not None:
-        return [*running, _disabled(job)]
+        return [*running, Part(Topic.ERRORS if is_failing else Topic.PLAN, _disabled(job))]
     if isinstance(job.schedule, Manual) and outlook.predecessors:
-        return [*running, *_only_after_others(outlook)]
+        return [*running, Part(Topic.CHAIN, f"It runs {ends_in_words(outlook.predecessors)}, or manually.")]
     if isinstance(job.schedule, Manual):
-        return [*running, "It only runs manually: it has no schedule."]
+        return [*running, Part(Topic.PLAN, "It only runs manually: it has no schedule.")]
     if running:
-        return _running(job, "It is running now; its next run is planned when it ends.")
-    return ["The schedule gives no further time."]
-
-
-def _only_after_others(outlook: PlanText) -> list[str]:
-    return [f"It runs {ends_in_words(outlook.predecessors)}, or manually."] if outlook.predecessors else []
+        planned = "It is running now; its next run is planned when it ends."
+        return about(Topic.PLAN, _running(job, planned))
+    return [Part(Topic.PLAN, "The schedule has no more runs.")]
 
 
 def _paused(job: Job, now_ms: int) -> list[str]:
     if job.paused_until is None:
         return ["It is paused until you resume it."]
     until = moment_in_words(job.paused_until, now_ms)
-    return [f"It is paused until {until}.", f"Then it goes on: {describe(job.schedule)}."]
+    return [f"It is paused until {until}.", f"After that: {describe(job.schedule)}."]
 
 
 def _disabled(job: Job) -> str:
     match job.status_reason:
         case StatusReason.DONE:
-            return "Its one time is past: it is done."
+            return "This one-time job is finished."
         case StatusReason.IMPORTED:
             return "It was imported and waits for you to enable it."
         case StatusReason.ASSISTANT:
-            return "An assistant made or changed it: it waits for a person to look at it and resume it."
+            return "An assistant created or changed it. It is on hold until a person reviews and resumes it."
         case StatusReason.ERRORS if job.errors:
             return f"It was disabled after it {_failed(job.errors)}; resume it to try again."
         case StatusReason.ERRORS:
@@ -211,13 +187,13 @@ def _disabled(job: Job) -> str:
 
 
 def _steps(job: Job, trail: Sequence[Step], now_ms: int, attempt: int) -> list[str]:
-    """Return a sentence for each rule that had a say, and for what came after the plan was made."""
+    """Return a sentence for each rule that changed the plan, and for what came after the plan was made."""
     sentences = [_sentence(job, step, now_ms, attempt) for step in trail]
     at = moment_in_words(job.next_run_at or 0, now_ms)
     if job.next_source is Source.CATCH_UP:
-        return [f"Its time, {at}, passed while Halo was off or asleep: this run catches up on it."]
+        return [f"Its run at {at} was missed while Halo was off or asleep; this run catches up."]
     if trail and trail[-1].at != job.next_run_at:
-        sentences.append(f"The clock was set back since then, so {at}.")
+        sentences.append(f"The clock was set back, so it moves to {at}.")
     return sentences or [f"It is planned for {at}."]
 
 
@@ -238,42 +214,42 @@ def _sentence(job: Job, step: Step, now_ms: int, attempt: int) -> str:
 
 
 def _baseline(job: Job, at: str) -> str:
-    if isinstance(job.schedule, After) and job.last_completed_at is None:
+    if isinstance(job.schedule, After) and job.last_ended_at is None:
         return "It has never run, so it is due at once."
-    return f"The schedule gives {at}: {describe(job.schedule)}."
+    return f"Next: {at} ({describe(job.schedule)})."
 
 
 def _hint(job: Job, step: Step, now_ms: int, took: str) -> str:
     is_pace = step.source is Source.HINT_INTERVAL
-    # What was advised since then is not what made this plan.
-    given = (step.duration_ms == job.hints.interval_ms) if is_pace else (step.at == job.hints.next_at)
-    who = _asker(job.hints) if given else "Earlier advice"
-    because = f" ({job.hints.reason})" if given and job.hints.reason else ""
+    # Hints given since then did not make this plan.
+    part = job.hints.parts(pace=is_pace, run=not is_pace)
+    given = (step.duration_ms == part.interval_ms) if is_pace else (step.at == part.next_at)
+    who = _asker(part) if given else "An earlier hint"
+    because = _because(part) if given else ""
     if is_pace:
         return f"{who} asked for a run every {took}{because}, so {moment_in_words(step.at or 0, now_ms)}."
     return f"{who} asked for a run {when_in_words(step.at or 0, now_ms)}{because}."
 
 
 def _unused_advice(job: Job, trail: Sequence[Step], now_ms: int) -> list[str]:
-    """Return what was advised and is not, or not yet, followed; and until when all of it counts."""
-    hints = job.hints
-    if not hints.count_at(now_ms) or (hints.interval_ms is None and hints.next_at is None):
-        return []
+    """Return the hints that are not applied, or not yet, and when they expire."""
     used = {(step.source, step.duration_ms, step.at) for step in trail if step.rule is Rule.HINT}
     paces = {took for source, took, _ in used if source is Source.HINT_INTERVAL}
-    because = f" ({hints.reason})" if hints.reason else ""
+    hints = job.hints.counting(now_ms)
+    pace, run = hints.parts(pace=True, run=False), hints.parts(pace=False, run=True)
     sentences = []
-    if hints.interval_ms is not None and hints.interval_ms not in paces:
-        took = duration_in_words(hints.interval_ms)
+    if pace.interval_ms is not None and pace.interval_ms not in paces:
+        what = f"every {duration_in_words(pace.interval_ms)}{_because(pace)}"
         sentences.append(
-            f"{_asker(hints)} asked for a run every {took}{because}, {_why_unused(job, 'counts after that run')}."
+            f"{_asker(pace)} asked for a run {what}, {_why_unused(job, 'counts after that run')}."
         )
-    if hints.next_at is not None and (Source.HINT_ONCE, None, hints.next_at) not in used:
-        when = when_in_words(hints.next_at, now_ms)
-        why = _why_unused(job, "comes after that run", hints.next_at)
-        sentences.append(f"{_asker(hints)} asked for a run {when}{because}, {why}.")
-    until = moment_in_words(hints.expires_at or 0, now_ms)
-    return [*sentences, f"What was asked for counts until {until}."]
+    if run.next_at is not None and (Source.HINT_ONCE, None, run.next_at) not in used:
+        when = when_in_words(run.next_at, now_ms)
+        why = _why_unused(job, "comes after that run", run.next_at)
+        sentences.append(f"{_asker(run)} asked for a run {when}{_because(run)}, {why}.")
+    ends = {moment_in_words(one.expires_at, now_ms): None for one in (pace, run) if one.expires_at}
+    until = " (pace) and ".join(ends) + (" (single run)" if len(ends) > 1 else "")
+    return [*sentences, f"Hint active until {until}."] if ends else []
 
 
 def _why_unused(job: Job, usual: str, next_at: int | None = None) -> str:
@@ -284,9 +260,13 @@ def _why_unused(job: Job, usual: str, next_at: int | None = None) -> str:
     if isinstance(job.schedule, Manual):
         return "but it is never due by itself"
     return {
-        JobStatus.RUNNING: "which is looked at when this run ends",
+        JobStatus.RUNNING: "which is considered when this run ends",
         JobStatus.PAUSED: "but it is paused",
     }.get(job.status, "but it is disabled")
+
+
+def _because(hints: Hints) -> str:
+    return f" ({hints.reason})" if hints.reason else ""
 
 
 def _asker(hints: Hints) -> str:
@@ -294,36 +274,39 @@ def _asker(hints: Hints) -> str:
 
 
 def _backoff(job: Job, step: Step, at: str, took: str) -> str:
-    failed = _failed(job.errors)
+    failures = "a failure" if job.errors <= 1 else f"{job.errors} failures in a row"
     if step.source is Source.BACKOFF:
-        return f"It {failed}: it waits {took} after the last end, so {at}."
-    return f"It {failed}: its interval is longer by {took}, so {at}."
+        return f"Delayed to {at}: {took} back-off after {failures}."
+    return f"Delayed to {at}: the interval is {took} longer after {failures}."
 
 
-def _start(job: Job, at: int, now_ms: int, outlook: PlanText) -> list[str]:
-    """Return what a due job waits for, or what a planned run will meet."""
-    waiting = waiting_of(job)
+def _start(job: Job, at: int, now_ms: int, outlook: PlanText) -> list[Part]:
+    """Return what a due job waits for, or what will block its planned run."""
+    waiting = outlook.waiting or waiting_of(job)
+    conditions = about(Topic.CONDITIONS, _conditions(job))
     if waiting is None or at > now_ms:
-        return [*_quiet(job, at, now_ms, outlook.quiet), *_conditions(job)]
+        topic = Topic.PLAN if job.waiting_for is None else Topic.WAITING
+        return [*about(topic, _quiet(job, at, now_ms, outlook.quiet)), *conditions]
     since = f"Due since {moment_in_words(at, now_ms)}, {waiting_words(waiting, now_ms)}."
     match waiting.kind:
         case WaitingFor.QUIET_TIME:
             name = waiting.details.name
-            return [since, *([f"The quiet hours are “{name}”."] if name else []), *_conditions(job)]
+            named = [f"The quiet hours are “{name}”."] if name else []
+            return [*about(Topic.WAITING, [since, *named]), *conditions]
         case WaitingFor.CONDITION:
-            return [since, *_then_skipped(outlook.waits_until, now_ms)]
+            return about(Topic.WAITING, [since, *_then_skipped(outlook.waits_until, now_ms)])
         case _:
-            return [since]
+            return [Part(Topic.WAITING, since)]
 
 
 def _quiet(job: Job, at: int, now_ms: int, quiet: Quiet | None) -> list[str]:
     if quiet is None:
         return []
-    which = f"the quiet time {quiet.by.name}" if quiet.by.name else "a quiet time"
-    then = f"it starts when that ends, {when_in_words(quiet.until, now_ms)}"
+    which = f"the quiet hours {quiet.by.name}" if quiet.by.name else "quiet hours"
+    then = f"it starts when they end, {when_in_words(quiet.until, now_ms)}"
     if job.policy.in_quiet_time is InQuietTime.SKIP:
         then = "it will be skipped"
-    return [f"{'Now it is' if at <= now_ms else 'That is in'} {which}: {then}."]
+    return [f"{'Now it is in' if at <= now_ms else 'That is in'} {which}: {then}."]
 
 
 def _conditions(job: Job) -> list[str]:
@@ -342,13 +325,13 @@ def _then_skipped(waits_until: int | None, now_ms: int) -> list[str]:
 
 
 def _chain(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
-    """Return what a job runs after beside its schedule, and which such runs wait."""
+    """Return which jobs start this one, and which of its chain runs wait."""
     is_told = job.next_run_at is None and job.status_reason is None and isinstance(job.schedule, Manual)
     also = "" if is_told or not outlook.predecessors else ends_in_words(outlook.predecessors)
-    # What would be started while the job is paused or disabled is skipped.
+    # Chain runs of a paused or disabled job are skipped.
     verb = "also runs" if job.status_reason is None else "would also run"
     sentences = [f"It {verb} {also}."] if also else []
-    # There may be one for each minute of a day.
+    # There may be hundreds.
     alike: dict[tuple[object, ...], list[Waiting]] = {}
     for wait in outlook.chain_waits:
         alike.setdefault((wait.cause_name, wait.kind, wait.details), []).append(wait)
@@ -362,7 +345,7 @@ def _chain(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
 
 
 def _chain_waits(waits: Sequence[Waiting], now_ms: int) -> list[str]:
-    """Return what is to be said of runs after the same job that wait for the same, the longest first."""
+    """Return the sentences about chain runs that wait after the same job for the same blocker, longest wait first."""
     first, count = waits[0], len(waits)
     since = moment_in_words(first.since or now_ms, now_ms)
     if count == 1:
@@ -375,12 +358,12 @@ def _chain_waits(waits: Sequence[Waiting], now_ms: int) -> list[str]:
         when = when_in_words(first.deadline, now_ms)
         sentences.append(f"If the first still waits {when}, it is skipped.")
     if is_behind and count >= FEWEST_PILED_UP:
-        sentences.append("They come faster than they end.")
+        sentences.append("They are triggered faster than they finish.")
     return sentences
 
 
 def _at_the_limit(job: Job) -> list[str]:
-    """Return what the next failures lead to, for a job that is failing."""
+    """Return what further failures of a failing job lead to."""
     most = job.policy.max_errors
     if not job.errors or not most or job.status_reason is StatusReason.ERRORS:
         return []

@@ -1,19 +1,19 @@
-"""A job's situation in words: the same on every surface."""
+"""Words for a job's situation, the same on every surface."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from halo_scheduler.grammar.english import clock_time, counted, listed, short_date, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model.situation import SituationKind, Waiting
-from halo_scheduler.model.words import JobStatus, SkipReason, StatusReason, WaitingFor
+from halo_scheduler.model.words import JobStatus, Shortage, SkipReason, StatusReason, WaitingFor
 from halo_scheduler.wording.schedules import describe_when
 
 if TYPE_CHECKING:
-    from halo_scheduler.model.situation import Situation
+    from halo_scheduler.model.situation import Capacity, Situation, WaitingDetails
 
 _DAYS_BY_NAME = 7
 _MOST_NAMED = 2
@@ -29,6 +29,25 @@ _ENDS = {
     WaitingFor.PREVIOUS_RUN: ["Starts when its previous run ends."],
     WaitingFor.RESOURCES: ["Halo keeps trying to start it for a while."],
     WaitingFor.DISK_SPACE: ["Halo keeps trying to start it for a while."],
+}
+
+
+class ShortageWords(NamedTuple):
+    """What the computer lacks, as a sentence and as it follows "waiting for"."""
+
+    sentence: str
+    awaited: str
+
+
+SHORTAGES: dict[str, ShortageWords] = {
+    Shortage.FILES: ShortageWords(
+        "too many files are open on this machine", "free file descriptors to start"
+    ),
+    Shortage.PROCESSES: ShortageWords(
+        "too many processes run on this machine", "room for another process to start"
+    ),
+    Shortage.MEMORY: ShortageWords("this machine has too little memory left", "free memory to start"),
+    Shortage.DISK: ShortageWords("the disk is full", "free disk space to start"),
 }
 
 
@@ -54,7 +73,7 @@ def next_words(situation: Situation, now_ms: int) -> str:
     """Return when a job runs next, or what keeps it from running: "in 4 min", "after backup", "manual only"."""
     match situation.kind:
         case SituationKind.NEEDS_INPUT if situation.waiting is not None:
-            # A run that somebody asked for starts before the answer.
+            # A requested run starts before the answer.
             return waiting_words(situation.waiting, now_ms)
         case SituationKind.NEEDS_INPUT if situation.status is JobStatus.IDLE:
             return _HELD[SkipReason.NEEDS_INPUT]
@@ -74,7 +93,7 @@ def status_sentence(situation: Situation, now_ms: int) -> str:
 
 
 def waiting_words(waiting: Waiting, now_ms: int) -> str:
-    """Return what a due run waits for: "waiting for network", "waiting: limit reached (2 of 2)"."""
+    """Return what a due run waits for: "waiting for network", "waiting: limit of web reached (1 of 1: sync)"."""
     if waiting.kind is WaitingFor.START:
         return "waiting to start"
     awaited = awaited_words(waiting, now_ms)
@@ -82,11 +101,12 @@ def waiting_words(waiting: Waiting, now_ms: int) -> str:
 
 
 def waiting_sentences(waiting: Waiting, now_ms: int) -> list[str]:
-    """Return since when a due run waits, and how that ends: "Due since 16:26.", "No deadline."."""
-    since = [] if waiting.since is None else [f"Due since {moment_words(waiting.since, now_ms)}."]
+    """Return since when a due run waits, and its deadline: "Due since 16:26.", "No deadline."."""
+    verb = "Waiting" if waiting.is_manual else "Due"
+    since = [] if waiting.since is None else [f"{verb} since {moment_words(waiting.since, now_ms)}."]
     match waiting.kind:
         case WaitingFor.AT_CAPACITY:
-            return [*since, f"Limit reached{_numbers(waiting)}. Starts when a run ends.", *_holders(waiting)]
+            return [*since, *_limit_sentences(waiting.capacity)]
         case WaitingFor.QUIET_TIME:
             name = plain_line(waiting.details.name, _LONGEST_NAME)
             return [*since, f"Starts when quiet hours{f' “{name}”' if name else ''} end."]
@@ -96,6 +116,12 @@ def waiting_sentences(waiting: Waiting, now_ms: int) -> list[str]:
             return [*since, skipped_sentence(waiting.deadline or now_ms, now_ms)]
         case _:
             return since + _ENDS.get(waiting.kind, [])
+
+
+def manual_sentence(waiting: Waiting, now_ms: int) -> str:
+    """Return what a pending manual run waits for, and since when."""
+    since = "" if waiting.since is None else f" since {moment_words(waiting.since, now_ms)}"
+    return f"A manual run has been waiting{since}: {awaited_words(waiting, now_ms)}."
 
 
 def skipped_sentence(deadline: int, now_ms: int) -> str:
@@ -112,11 +138,11 @@ def waited_words(waiting: Waiting, now_ms: int) -> str:
 
 
 def awaited_words(waiting: Waiting, now_ms: int) -> str:
-    """Return what a due run waits for, in as few words as possible: "network", "limit reached (2 of 2)"."""
+    """Return what a due run waits for, in few words: "network", "limit of web reached (1 of 1: sync)"."""
     details = waiting.details
     match waiting.kind:
         case WaitingFor.AT_CAPACITY:
-            return f"limit reached{_numbers(waiting)}"
+            return _reached_limit(waiting.capacity)
         case WaitingFor.CONDITION:
             from halo_scheduler.wording.conditions import waiting_words as unmet  # noqa: PLC0415 - few lists need it
 
@@ -133,13 +159,19 @@ def awaited_words(waiting: Waiting, now_ms: int) -> str:
         case WaitingFor.OUTPUT:
             return f"the output of {plain_line(details.name, _LONGEST_NAME)}"
         case WaitingFor.START | WaitingFor.RESOURCES | WaitingFor.DISK_SPACE:
-            return details.name or "not started yet"
+            return shortage_words(details)
         case _:
             assert_never(waiting.kind)
 
 
+def shortage_words(details: WaitingDetails) -> str:
+    """Return what the start of a claimed run waits for: "free memory to start"."""
+    lacking = SHORTAGES.get(details.name)
+    return "not started yet" if lacking is None else lacking.awaited
+
+
 def moment_words(at: int, now_ms: int) -> str:
-    """Return an instant as short as it stays clear: "18:00" within a day, "Mon 18:00", "24 Dec 18:00"."""
+    """Return an instant as short as stays clear: "18:00" within a day, "Mon 18:00", "24 Dec 18:00"."""
     moment, today = local_time(at), local_time(now_ms)
     days = (moment.date() - today.date()).days
     if days == 0 or 0 <= at - now_ms < DAY_MS:
@@ -153,7 +185,7 @@ def moment_words(at: int, now_ms: int) -> str:
 
 def _asking_words(situation: Situation, now_ms: int) -> str:
     words = "needs you"
-    # The answer does not end whatever else keeps the job from running.
+    # The answer does not remove other blockers.
     match situation.status:
         case JobStatus.PAUSED:
             return f"{words}, {_paused_words(situation, now_ms)}"
@@ -181,7 +213,7 @@ def _paused_words(situation: Situation, now_ms: int) -> str:
     until = situation.paused_until
     end = "" if until is None else f" until {moment_words(until, now_ms)}"
     match situation.reason:
-        case StatusReason.ASSISTANT:
+        case StatusReason.ASSISTANT | StatusReason.PAUSED_BY_ASSISTANT:
             return f"paused by an assistant{end}"
         case StatusReason.IMPORTED:
             return f"paused after import{end}"
@@ -211,17 +243,28 @@ def _link(waiting: Waiting) -> str:
     return ": " if waiting.kind is WaitingFor.AT_CAPACITY else " for "
 
 
-def _numbers(waiting: Waiting) -> str:
-    capacity = waiting.capacity
-    return "" if capacity is None else f" ({capacity.running} of {capacity.limit})"
+def _reached_limit(capacity: Capacity | None) -> str:
+    """Return which limit is reached and which jobs use it: "limit of web reached (1 of 1: sync)"."""
+    if capacity is None:
+        return "limit reached"
+    holders = capacity.holders
+    names = [plain_line(name, _LONGEST_NAME) for name in holders[:_MOST_HOLDERS]]
+    names += ["…"] if len(holders) > _MOST_HOLDERS else []
+    running = f": {', '.join(names)}" if names else ""
+    return f"{_limit_name(capacity)} reached ({capacity.running} of {capacity.limit}{running})"
 
 
-def _holders(waiting: Waiting) -> list[str]:
-    """Return which jobs hold the places of a limit that is reached."""
-    names = () if waiting.capacity is None else waiting.capacity.holders
-    if not names:
-        return []
-    more = [counted(len(names) - _MOST_HOLDERS, "other")] if len(names) > _MOST_HOLDERS else []
-    return [
-        f"Running: {listed([*(plain_line(name, _LONGEST_NAME) for name in names[:_MOST_HOLDERS]), *more])}."
-    ]
+def _limit_name(capacity: Capacity) -> str:
+    return f"limit of {'all jobs' if capacity.group is None else plain_line(capacity.group, _LONGEST_NAME)}"
+
+
+def _limit_sentences(capacity: Capacity | None) -> list[str]:
+    """Return which limit is reached, when a run can start, and which jobs use the limit."""
+    if capacity is None:
+        return ["Limit reached. Starts when a run ends."]
+    name = _limit_name(capacity)
+    reached = f"{name[:1].upper()}{name[1:]} reached ({capacity.running} of {capacity.limit})."
+    names = [plain_line(name, _LONGEST_NAME) for name in capacity.holders[:_MOST_HOLDERS]]
+    others = len(capacity.holders) - len(names)
+    names += [counted(others, "other")] if others else []
+    return [f"{reached} Starts when a run ends.", *([f"Running: {listed(names)}."] if names else [])]

@@ -1,1 +1,1 @@
-"""Work sources: where a job's next item comes from, and where it is told what became of it."""
+"""Work sources: queues that give each run an item and receive its result."""

@@ -1,4 +1,4 @@
-"""Notes of claims: which run may have which item, on disk before the item is taken."""
+"""Claim records: which run may own which item, on disk before the item is taken."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _PARTIAL = ".item-part"
 
 @dataclass(frozen=True, slots=True)
 class KeptClaim:
-    """A claim as it was written down, with the source that it was made at; never a token."""
+    """A recorded claim and its source, without the token."""
 
     source: WorkSource
     claim: Claim
 
 
 class ClaimNotes:
-    """The notes in a folder, one file for each run that has an item or was about to take one."""
+    """The claim records in a folder, one file per run that has an item or was about to take one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -40,13 +40,13 @@ class ClaimNotes:
         self._turn = threading.Condition()
 
     def run_ids(self) -> set[str]:
-        """Return the runs that have a note here, whole or not."""
+        """Return the runs that have a record, complete or not."""
         with suppress(FileNotFoundError):
             return {path.stem for path in self._folder.iterdir() if path.suffix in {_SUFFIX, _PARTIAL}}
         return set()
 
     def read(self, run_id: str) -> KeptClaim | None:
-        """Return the note of a run; one that nobody can make sense of is logged and removed."""
+        """Return a run's record; an unreadable one is logged and removed."""
         path = self._path(run_id)
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
@@ -65,7 +65,7 @@ class ClaimNotes:
 
     @contextmanager
     def lent(self, run_id: str) -> Iterator[KeptClaim | None]:
-        """Give the note of a run to one thread after the other, so that no item is settled twice at once."""
+        """Hand out a run's record to one thread at a time, so that no item is settled twice."""
         with self._turn:
             self._turn.wait_for(lambda: run_id not in self._lent)
             self._lent.add(run_id)
@@ -77,7 +77,7 @@ class ClaimNotes:
                 self._turn.notify_all()
 
     def write(self, run_id: str, kept: KeptClaim) -> None:
-        """Write a note, or replace it in one step; it is on disk when this returns."""
+        """Write or replace a record atomically; it is on disk on return."""
         data = {"source": kept.source.to_dict(), "item": kept.claim.item_id, "place": kept.claim.place}
         partial = self._folder / f"{run_id}{_PARTIAL}"
         try:
@@ -96,7 +96,7 @@ class ClaimNotes:
             raise SourceError(sentence) from error
 
     def remove(self, run_id: str) -> None:
-        """Forget the note of a run; what cannot be removed is logged, as nobody could do anything about it."""
+        """Delete a run's record; a failure is only logged."""
         try:
             for path in (self._path(run_id), self._folder / f"{run_id}{_PARTIAL}"):
                 path.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ class ClaimNotes:
 
 
 class RunNote:
-    """The note of one run about one item, as the source sees it."""
+    """A run's claim record, as its source sees it."""
 
     def __init__(self, notes: ClaimNotes, source: WorkSource, item_id: str, run_id: str) -> None:
         self._notes = notes
@@ -123,16 +123,16 @@ class RunNote:
         return self._kept.claim.key
 
     def begin(self) -> None:
-        """Write down that the item may be ours from now on."""
+        """Record that the item may be ours from now on."""
         self._notes.write(self.key, self._kept)
         self.has_begun = True
 
     def take(self, place: str) -> None:
-        """Write down that the item is ours, and where it is to be found."""
+        """Record that the item is ours, and where it is."""
         self._notes.write(self.key, replace(self._kept, claim=replace(self._kept.claim, place=place)))
 
     def drop(self) -> None:
-        """Forget it: the item is not ours after all."""
+        """Delete the record: the claim was lost."""
         if self.has_begun:
             self._notes.remove(self.key)
 

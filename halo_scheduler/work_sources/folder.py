@@ -1,8 +1,8 @@
-"""Files in a folder as items of work: from `ready/` to `in-progress/`, then to `done/` or `failed/`.
+"""Files in a folder as a work queue: from `ready/` to `in-progress/`, then to `done/` or `failed/`.
 
-A file is claimed by a rename to a hidden name of the claim's own: of two workers one finds it gone. Only once that
-is written down it gets its own name in `in-progress/`, so that after a crash nobody takes a file for theirs that
-somebody else has.
+A worker claims a file by renaming it to a hidden name of its own; a second worker finds it gone. The file gets its
+visible name in `in-progress/` only after the claim is recorded, so after a crash nobody takes over somebody else's
+file.
 """
 
 from __future__ import annotations
@@ -17,8 +17,16 @@ from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from halo_scheduler.model.work_source import FolderSource
-from halo_scheduler.work_sources.item import Claim, ClaimNote, Item, SourceError, Verdict
-from halo_scheduler.work_sources.item_text import LONGEST_BODY, MarkdownText, plain_body
+from halo_scheduler.work_sources.item import (
+    LONGEST_BODY,
+    Claim,
+    ClaimNote,
+    Item,
+    MarkdownText,
+    SourceError,
+    Verdict,
+    plain_body,
+)
 from halo_scheduler.work_sources.moving import free_names, move, move_into, sync_folder
 
 _UNFINISHED = (".part", ".tmp", "~")
@@ -35,21 +43,21 @@ _READ_FLAGS = (
 
 
 def is_item_name(name: str) -> bool:
-    """Tell whether a name is a single one, and neither hidden nor that of a file which is still being written."""
+    """Return whether a name is a plain file name: not hidden, and not a file that is still being written."""
     if not name or name.startswith(".") or name.lower().endswith(_UNFINISHED):
         return False
     return not any(sign and sign in name for sign in ("\0", "/", os.sep, os.altsep))
 
 
 def order_of(name: str) -> tuple[list[str | int], str]:
-    """Return what names are sorted by: numbers in them count as such."""
+    """Return the sort key of a name, with natural ordering of numbers."""
     parts: list[str | int] = [*_DIGITS.split(name.casefold())]
     parts[1::2] = [int(part) for part in parts[1::2]]
     return parts, name
 
 
 def id_of(name: str) -> str:
-    """Return a name as plain text on one line; what is not printed is shown as its bytes, like %0A."""
+    """Return a name as one line of plain text; other bytes are escaped, such as %0A."""
     return "".join(
         sign if sign.isprintable() and not _ESCAPE.match(name, at) else _escaped(sign)
         for at, sign in enumerate(name)
@@ -57,7 +65,7 @@ def id_of(name: str) -> str:
 
 
 def name_of(shown_id: str) -> str:
-    """Return the name that an id stands for; empty when it is none of ours."""
+    """Return the name for an id, or an empty string if the id is not one of ours."""
     try:
         name = os.fsdecode(unquote_to_bytes(shown_id))
     except ValueError:
@@ -70,20 +78,20 @@ def _escaped(sign: str) -> str:
 
 
 class Folder:
-    """The items in a folder."""
+    """A folder as a work queue."""
 
     def __init__(self, source: FolderSource) -> None:
         self._chosen = source.path
 
     def prepare(self) -> None:
-        """Make the folders within, but never the one that was chosen: it may be on a disk that is not there."""
+        """Create the subfolders, but never the chosen folder itself: it may be on a disk that is not mounted."""
         base = self._base()
         for name in (_READY, _IN_PROGRESS, *_FOLDERS.values()):
             with _sentences(f"the folder {name}/ cannot be made in {self._chosen}"):
                 (base / name).mkdir(exist_ok=True)
 
     def ready(self) -> Iterator[Item]:
-        """Yield the files in `ready/` by their names; the number in a name counts as such."""
+        """Yield the files in `ready/` in natural order."""
         folder = self._base() / _READY
         with _sentences(f"the files in {folder} cannot be listed"):
             names = _item_names(folder)
@@ -93,7 +101,7 @@ class Folder:
                 yield item
 
     def read(self, item_id: str) -> Item | None:
-        """Return a file in `ready/` whole."""
+        """Return a file in `ready/`."""
         name = name_of(item_id)
         if not name:
             return None
@@ -124,15 +132,15 @@ class Folder:
             raise SourceError(f"{error}; it is now in {_FOLDERS[Verdict.FAILED]}/") from error
 
     def resume(self, claim: Claim) -> Item | None:
-        """Return a file in `in-progress/` whole."""
+        """Return a file in `in-progress/`."""
         path, name = _found(self._base(), claim), name_of(claim.item_id)
         if not name or path is None:
             return None
         with _sentences(f"{claim.item_id} cannot be read"):
             return _read(path, name)
 
-    def settle(self, claim: Claim, verdict: Verdict) -> None:
-        """Move a file to where it belongs now, if it is still where it was put."""
+    def settle(self, claim: Claim, verdict: Verdict, comment: str = "") -> None:  # noqa: ARG002 - a file has no comments
+        """Move a claimed file to its destination, if it is still where we put it."""
         base, name = self._base(), name_of(claim.item_id)
         path = _found(base, claim)
         if not name or path is None:
@@ -172,7 +180,7 @@ def _item_names(folder: Path) -> list[str]:
 
 
 def _glance(path: Path) -> Item | None:
-    """Return what the beginning of a file says; that it cannot be read is told when it is claimed."""
+    """Return the beginning of a file; a read error is reported when the file is claimed."""
     shown = id_of(path.name)
     try:
         found = _content(path, _HEAD_BYTES)
@@ -185,7 +193,7 @@ def _glance(path: Path) -> Item | None:
 
 
 def _read(path: Path, name: str) -> Item | None:
-    """Return what a file says, under the name that it had when it was ready; None when it is no file any more."""
+    """Return an item from a file, under its name in `ready/`; None if it is no longer a regular file."""
     found = _content(path, LONGEST_BODY)
     if found is None:
         return None
@@ -211,7 +219,7 @@ def _claimed(path: Path, name: str) -> Item:
 
 
 def _content(path: Path, most_bytes: int) -> tuple[bytes, int] | None:
-    """Return the beginning of a file, and how long all of it is."""
+    """Return the beginning of a file and its full length."""
     try:
         descriptor = os.open(path, _READ_FLAGS)
     except OSError as error:
@@ -241,7 +249,7 @@ def _hidden(base: Path, key: str) -> Path:
 
 
 def _shown(base: Path, hidden: Path, name: str, note: ClaimNote) -> Path:
-    """Show a file that is ours under its own name, or one like it, and return its path."""
+    """Rename a claimed file to its own name, or a similar one, and return its path."""
     folder = base / _IN_PROGRESS
     try:
         for candidate in free_names(folder, name):
@@ -258,7 +266,7 @@ def _shown(base: Path, hidden: Path, name: str, note: ClaimNote) -> Path:
 
 
 def _found(base: Path, claim: Claim) -> Path | None:
-    """Return where a claimed file is; None when it is no longer where it was put."""
+    """Return the path of a claimed file, or None if it was moved away."""
     hidden = _hidden(base, claim.key)
     if os.path.lexists(hidden):
         return hidden
@@ -268,7 +276,7 @@ def _found(base: Path, claim: Claim) -> Path | None:
 
 @contextmanager
 def _sentences(what: str) -> Iterator[None]:
-    """Turn what the system says into a sentence."""
+    """Convert system errors into sentences."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,7 @@
-"""Issues on GitHub as items of work: a label says that one is ready, another that somebody works on it.
+"""GitHub issues as a work queue: one label marks ready issues, another those in progress.
 
-Two workers may add the label `in_progress` to the same issue, but only one can remove `ready`: for the other it is
-no longer there. So that one removal decides, and whoever loses leaves all labels as they are, because by then they
-are the winner's.
+Two workers may both add the label `in_progress`, but only one can remove `ready`. That removal decides. The loser
+leaves all labels alone, because they belong to the winner.
 """
 
 from __future__ import annotations
@@ -16,8 +15,17 @@ from urllib.parse import quote, urlencode
 from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.work_sources.github_api import ABSENT, NOT_MODIFIED, GithubApi, Reply
 from halo_scheduler.work_sources.github_memory import GithubMemory, Page
-from halo_scheduler.work_sources.item import Claim, ClaimNote, Item, SourceError, Verdict
-from halo_scheduler.work_sources.item_text import plain_body, plain_labels, plain_title, priority_in
+from halo_scheduler.work_sources.item import (
+    Claim,
+    ClaimNote,
+    Item,
+    SourceError,
+    Verdict,
+    plain_body,
+    plain_labels,
+    plain_title,
+    priority_in,
+)
 from halo_scheduler.work_sources.web import Web, is_same_host
 
 # So many of the longest texts that GitHub takes still fit into an answer that is not too long.
@@ -31,7 +39,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,14}")
 
 
 class Github:
-    """The issues of a repository that are ready."""
+    """The ready issues of a repository."""
 
     def __init__(self, source: GithubSource, token: str, web: Web, memory: GithubMemory) -> None:
         self._source = source
@@ -40,10 +48,10 @@ class Github:
         self._repository = f"{self._api.base}/repos/{source.repository}"
 
     def prepare(self) -> None:
-        """Do nothing: GitHub makes a label when it is first used."""
+        """Do nothing; GitHub creates labels on first use."""
 
     def ready(self) -> Iterator[Item]:
-        """Yield the issues that are open and ready, the oldest first, without their texts."""
+        """Yield open, ready issues, oldest first, without their bodies."""
         query = {"labels": self._source.ready, "state": "open", "sort": "created", "direction": "asc"}
         url = f"{self._repository}/issues?{urlencode({**query, 'per_page': _PAGE_LENGTH})}"
         for _ in range(_MOST_PAGES):
@@ -54,12 +62,12 @@ class Github:
             url = page.next_url
 
     def read(self, item_id: str) -> Item | None:
-        """Return an issue whole."""
+        """Return an issue with its body."""
         issue = self._issue(item_id)
         return issue.item() if issue is not None and issue.is_ready else None
 
     def claim(self, item_id: str, note: ClaimNote) -> Item | None:
-        """Put the other label on an issue and take `ready` off, if nobody else did; then look at it again."""
+        """Add `in_progress` and remove `ready` unless another worker did; then read the issue again."""
         self._memory.require_requests(self._source, _REQUESTS_FOR_ONE)
         issue = self._issue(item_id)
         if issue is None or not issue.is_ready:
@@ -72,17 +80,17 @@ class Github:
         return self._confirmed(item_id)
 
     def resume(self, claim: Claim) -> Item | None:
-        """Return an issue whole that still says that somebody works on it."""
+        """Return a claimed issue if it is still in progress."""
         issue = self._issue(claim.item_id)
         is_ours = issue is not None and issue.is_open and issue.has(self._source.in_progress)
         return issue.item() if issue is not None and is_ours else None
 
-    def settle(self, claim: Claim, verdict: Verdict) -> None:
-        """Take `in_progress` off, after `ready` was put back or the issue was closed.
+    def settle(self, claim: Claim, verdict: Verdict, comment: str = "") -> None:
+        """Remove `in_progress` after commenting, and restoring `ready` or closing the issue.
 
-        In this order, so that whatever fails on the way can be done again. An issue without that label is no
-        longer ours. Of a claim that was cut off it is not known whether we or somebody else won; then the issue
-        becomes ready again, as otherwise nobody might ever look at it.
+        This order makes every step repeatable; a comment is repeated only if Halo ended in between. An issue without
+        the label is no longer ours. After an interrupted claim nobody knows who won; the issue then becomes ready
+        again, because otherwise nobody might ever work on it.
         """
         number = claim.item_id
         issue = self._issue(number)
@@ -91,6 +99,8 @@ class Github:
             return
         if not issue.has(self._source.in_progress):
             return
+        if comment and claim.place and verdict is not Verdict.RELEASED:
+            self._comment(claim, comment)
         if claim.place and verdict is Verdict.DONE:
             if self._source.closes and issue.is_open:
                 self._close(number)
@@ -151,9 +161,15 @@ class Github:
         self._api.change("POST", f"{self._repository}/issues/{number}/labels", {"labels": [label]})
 
     def _remove(self, number: str, label: str) -> bool:
-        """Take a label off; False when it was not there."""
+        """Remove a label; return False if it was not there."""
         url = f"{self._repository}/issues/{number}/labels/{quote(label, safe='')}"
         return self._api.change("DELETE", url, accepted=ABSENT).status not in ABSENT
+
+    def _comment(self, claim: Claim, text: str) -> None:
+        if self._memory.has_commented(claim.key):
+            return
+        self._api.change("POST", f"{self._repository}/issues/{claim.item_id}/comments", {"body": text})
+        self._memory.keep_commented(claim.key)
 
     def _close(self, number: str) -> None:
         payload = {"state": "closed", "state_reason": "completed"}
@@ -162,7 +178,7 @@ class Github:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Issue:
-    """An issue as GitHub describes it; what is missing or of another kind than expected is left empty."""
+    """An issue as GitHub describes it; missing or malformed values are empty."""
 
     number: int
     is_open: bool
@@ -174,7 +190,7 @@ class _Issue:
 
     @classmethod
     def of(cls, data: Any, source: GithubSource, redacted: Callable[[str], str]) -> _Issue | None:
-        """Return what GitHub says about an issue; None for a pull request, and for what is neither."""
+        """Return an issue from GitHub's JSON; None for pull requests and anything else."""
         if not isinstance(data, dict) or "pull_request" in data or type(data.get("number")) is not int:
             return None
         labels = data.get("labels")
@@ -195,11 +211,11 @@ class _Issue:
         return self.is_open and self.has(self.source.ready) and not self.has(self.source.in_progress)
 
     def has(self, label: str) -> bool:
-        """Tell whether it carries a label; capitals and small letters are the same there."""
+        """Return whether the issue has a label; GitHub ignores case."""
         return label.casefold() in {name.casefold() for name in self.label_names}
 
     def item(self, *, is_whole: bool = True) -> Item:
-        """Return it as an item; the labels that only say who works on it are left out."""
+        """Return the issue as an item, without the labels of the queue itself."""
         ours = {self.source.ready.casefold(), self.source.in_progress.casefold()}
         labels = plain_labels(name for name in self.label_names if name.casefold() not in ours)
         content = self.body.encode(errors="replace") if is_whole else b""

@@ -1,4 +1,4 @@
-"""GitHub's REST API, as far as issues need it, with a sentence for everything it refuses."""
+"""The part of GitHub's REST API that issues need, with a sentence for every error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ABSENT = frozenset({_NOT_FOUND, _GONE})
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer whose status was expected, with what it says."""
+    """A response with an expected status, and its JSON."""
 
     status: int
     headers: Mapping[str, str]
@@ -39,7 +39,7 @@ class Reply:
 
 
 class GithubApi:
-    """Sends requests for one source."""
+    """Sends the requests of one source."""
 
     def __init__(self, source: GithubSource, token: str, web: Web, memory: GithubMemory) -> None:
         self._source = source
@@ -54,7 +54,7 @@ class GithubApi:
         self.redactor = Redactor([self._token] if self._token else [])
 
     def get(self, url: str, *, etag: str = "", accepted: Collection[int] = ()) -> Reply:
-        """Read something; an answer that was cut off, or that tells of a fault, is asked for once more."""
+        """Read a resource; retry once after a server error or a truncated response."""
         request = self._request("GET", url, headers={"If-None-Match": etag} if etag else {})
         for _ in range(_TRIES - 1):
             try:
@@ -66,7 +66,7 @@ class GithubApi:
         return self._reply(request, self._send(request), accepted)
 
     def change(self, method: str, url: str, payload: Any = None, *, accepted: Collection[int] = ()) -> Reply:
-        """Change something; whether that was done is not known when the answer does not come, so it is tried once."""
+        """Modify a resource. No retry: without a response, nobody knows whether it took effect."""
         request = self._request(method, url, payload=payload)
         return self._reply(request, self._send(request), accepted)
 
@@ -107,7 +107,7 @@ class GithubApi:
             raise SourceError(sentence) from None
 
     def _message(self, answer: Answer) -> str:
-        """Return GitHub's own words about a refusal, as a part of a sentence."""
+        """Return GitHub's own error message as part of a sentence."""
         if answer.status < _FIRST_REFUSAL:
             return ""
         try:

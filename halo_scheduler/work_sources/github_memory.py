@@ -1,4 +1,4 @@
-"""What is remembered of GitHub's answers between runs: pages that may not have changed, and when to stop asking."""
+"""Caches GitHub's responses between runs: unchanged pages, and the rate limit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Kept = TypeVar("_Kept")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of issues as it last was, and the mark by which GitHub tells whether it still is."""
+    """A cached page of issues and its ETag."""
 
     etag: str
     items: tuple[Item, ...]
@@ -40,31 +40,39 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """How many requests are left, until when."""
+    """The remaining requests and when the limit resets."""
 
     remaining: int
     until: int
 
 
 class GithubMemory:
-    """Shared by all sources and threads of a desk; the oldest is forgotten when it is too much."""
+    """A cache shared by all sources and threads of a work desk; the oldest entries are evicted first."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
         self._pages: _Recent[tuple[GithubSource, str], Page] = _Recent(_MOST_PAGES)
+        self._commented: _Recent[str, bool] = _Recent(_MOST_PAGES)
         # Requests are counted for each token, whatever repository they are about.
         self._limits: _Recent[tuple[str, str], _Limit] = _Recent(_MOST_LIMITS)
 
+    def has_commented(self, key: str) -> bool:
+        """Tell whether the comment of a claim was posted."""
+        return self._commented.get(key) is not None
+
+    def keep_commented(self, key: str) -> None:
+        self._commented.put(key, True)
+
     def page(self, source: GithubSource, url: str) -> Page | None:
-        """Return a page as it last was."""
+        """Return a cached page."""
         return self._pages.get((source, url))
 
     def keep_page(self, source: GithubSource, url: str, page: Page) -> None:
-        """Remember a page."""
+        """Cache a page."""
         self._pages.put((source, url), page)
 
     def require_requests(self, source: GithubSource, needed: int) -> None:
-        """Refuse to begin what takes more requests than are left."""
+        """Refuse work that needs more requests than remain."""
         limit, now_ms = self._limits.get(_counted_for(source)), self._now_ms()
         # An end that lies far ahead is one from before the clock was set back.
         if (
@@ -78,7 +86,7 @@ class GithubMemory:
         raise SourceError(f"GitHub's rate limit is {nearly}used up until {until}")
 
     def note_limit(self, source: GithubSource, answer: Answer, message: str) -> bool:
-        """Take in what an answer tells of the limit; tell whether it was refused because of it."""
+        """Record the rate limit from a response; return whether the request was refused because of it."""
         now_ms = self._now_ms()
         refused_for_ms = _refused_for_ms(answer, message, now_ms)
         if refused_for_ms is not None:
@@ -98,7 +106,7 @@ def _counted_for(source: GithubSource) -> tuple[str, str]:
 
 
 def _refused_for_ms(answer: Answer, message: str, now_ms: int) -> int | None:
-    """Return for how long nothing more may be asked; None when the answer has nothing to do with it."""
+    """Return how long to stop sending requests; None if the response is not about the rate limit."""
     if answer.status not in {_FORBIDDEN, _TOO_MANY}:
         return None
     if (wait_s := _number(answer, "retry-after")) is not None:
@@ -121,7 +129,7 @@ def _number(answer: Answer, header: str) -> int | None:
 
 
 class _Recent(Generic[_Key, _Kept]):
-    """So many things by their keys; those not asked for in the longest time go first."""
+    """A cache of limited size that evicts the least recently used entry."""
 
     def __init__(self, most: int) -> None:
         self._most = most

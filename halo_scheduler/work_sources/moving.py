@@ -1,4 +1,4 @@
-"""Giving files other names without ever overwriting one."""
+"""Moves files without ever overwriting one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_SUFFIX = 20
 
 
 def move(old: Path, new: Path) -> None:
-    """Give a file a name that nothing has; raises FileExistsError if something has it."""
+    """Rename a file to an unused name; raises FileExistsError."""
     if os.name == "nt":
         old.rename(new)  # It does not overwrite there.
     elif not _renamed_by_the_kernel(old, new):
@@ -30,7 +30,7 @@ def move(old: Path, new: Path) -> None:
 
 
 def move_into(folder: Path, old: Path, name: str) -> None:
-    """Move a file into a folder under its name or, if something there has it, one like it."""
+    """Move a file into a folder under its own name, or a similar one if that is taken."""
     for candidate in free_names(folder, name):
         with suppress(FileExistsError):
             move(old, folder / candidate)
@@ -38,7 +38,7 @@ def move_into(folder: Path, old: Path, name: str) -> None:
 
 
 def free_names(folder: Path, name: str) -> Iterator[str]:
-    """Yield names that nothing in a folder had a moment ago: "a.md", then "a (2).md" and so on, without end."""
+    """Yield candidate names that were unused a moment ago: "a.md", "a (2).md" and so on, without end."""
     for number in count(1):
         candidate = name if number == 1 else _numbered(name, number)
         if not os.path.lexists(folder / candidate):
@@ -46,7 +46,7 @@ def free_names(folder: Path, name: str) -> Iterator[str]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk."""
+    """Flush a folder's entries to disk."""
     if sys.platform == "win32":
         return  # Elsewhere a folder cannot be opened.
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -66,7 +66,7 @@ def _numbered(name: str, number: int) -> str:
 
 
 def _renamed_by_the_kernel(old: Path, new: Path) -> bool:
-    """Move in one step; False where the system or the disk does not know how."""
+    """Rename without replacing, in one system call; False where that is not supported."""
     rename = _renameat2()
     if rename is None:
         return False
@@ -86,7 +86,7 @@ def _renameat2() -> Any:
 
 
 def move_by_link(old: Path, new: Path) -> None:
-    """Move in two steps: for a moment, the file has both names."""
+    """Move by link and unlink; for a moment the file has both names."""
     try:
         new.hardlink_to(old)
     except OSError as error:

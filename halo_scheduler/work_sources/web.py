@@ -1,4 +1,4 @@
-"""Asking a web server for items of work, from a thread that may wait."""
+"""HTTP requests for work sources, on threads that may block."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SAFE = frozenset({"GET", "HEAD"})
 
 
 class CutOffError(SourceError):
-    """The connection ended before the answer did: whether the request took effect is not known."""
+    """The connection ended before the response did; the request may have taken effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked; the token is sent to the host of the URL and to no other, and never shown."""
+    """A request; the token goes only to the URL's own host, and is never shown."""
 
     method: str
     url: str
@@ -40,7 +40,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back; the names of the headers are in small letters."""
+    """A response; header names are lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,7 +48,7 @@ class Answer:
 
 
 class Web:
-    """Sends requests, one connection for each, within one deadline for all redirects."""
+    """Sends requests, each on its own connection, with one deadline for all redirects."""
 
     def __init__(
         self,
@@ -62,9 +62,9 @@ class Web:
         self._environment = environment
 
     def send(self, request: Request) -> Answer:
-        """Return the answer, whatever its status; raises SourceError when there is none, or one that is too long.
+        """Return the response, whatever its status. SourceError when there is none or it is too long.
 
-        Redirects within the host are followed. One to another host is an answer too: nothing is sent there.
+        Redirects within the host are followed. A redirect to another host is returned as it is; nothing is sent there.
         """
         proxies = Proxies(self._environment())
         redactor = Redactor([*([request.token] if request.token else []), *proxies.secrets])
@@ -92,7 +92,7 @@ class Web:
             answer = client.send(transport, question, proxies)
             body = self._read(answer.pieces(), address.place)
         except AddressError:
-            raise SourceError(f"{url} is no web address; check the base URL") from None
+            raise SourceError(f"{url} is not a web address; check the base URL") from None
         except faults.CutOffError as error:
             raise CutOffError(str(error)) from None
         except faults.WebError as error:
@@ -115,7 +115,7 @@ class Web:
 
 
 def redirect_target(url: str, answer: Answer) -> str:
-    """Return where an answer sends us; empty when that is no address."""
+    """Return the URL a response redirects to, or an empty string."""
     try:
         return urljoin(url, answer.headers.get("location", ""))
     except ValueError:
@@ -127,7 +127,7 @@ def _may_follow(method: str, status: int) -> bool:
 
 
 def is_same_host(url: str, other: str) -> bool:
-    """Tell whether two addresses lead to the same server, by the same way."""
+    """Return whether two URLs have the same scheme, host and port."""
     try:
         return url != other and _way(urlsplit(url)) == _way(urlsplit(other))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The desk at which runs get items of work, and where it is kept in mind who has which."""
+"""The work desk: gives items to runs, and records who has which."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MOST_SHOWN = 1_000
 
 
 class ReadSecrets(Protocol):
-    """Finds out where secrets are, and returns what gets them later, on a thread that may wait."""
+    """Locates secrets, and returns a function that reads them later on a thread that may block."""
 
     def __call__(self, names: Iterable[str]) -> Callable[[], Mapping[str, str]]: ...
 
 
 class WorkDesk:
-    """Opens sources, and remembers what was claimed: in a folder, so that it outlives a crash.
+    """Opens sources and records claims in a folder, so that they survive a crash.
 
-    Its own methods never wait for a source: they are for the engine's thread. What `open` and `settlement` return
-    may wait, and is for worker threads.
+    Its own methods never wait for a source; the engine's thread calls them. What `open` and `settlement` return may
+    block, and belongs on worker threads.
     """
 
     def __init__(
@@ -42,15 +42,18 @@ class WorkDesk:
         *,
         environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
         web: Web | None = None,
+        comment_of: Callable[[str], str] = lambda _run_id: "",
     ) -> None:
+        """`comment_of` returns what is said about an ended run where its item came from."""
         self._notes = ClaimNotes(folder)
         self._read_secrets = read_secrets
         self._environment = environment
         self._web = web
+        self._comment_of = comment_of
         self._memory = GithubMemory(now_ms)
 
     def open(self, source: WorkSource) -> OpenedSource:
-        """Return a source from which items can be had; nothing is asked of it yet."""
+        """Return a source without contacting it."""
         secrets = self._read_secrets(source.secret_names)
 
         def connect() -> Source:
@@ -73,41 +76,43 @@ class WorkDesk:
         return Github(source, token, self._web, self._memory)
 
     def claimed(self) -> set[str]:
-        """Return the runs that may have an item: after a start, those of them that no longer run are to be settled."""
+        """Return the runs that may own an item; after a start, settle those that no longer run."""
         return self._notes.run_ids()
 
     def taken(self, run_id: str) -> str:
-        """Return the item that a run has for sure; empty when there is none."""
+        """Return the item that a run certainly owns, or an empty string."""
         kept = self._notes.read(run_id)
         return kept.claim.item_id if kept is not None and kept.claim.place else ""
 
     def settlement(self, run_id: str, verdict: Verdict) -> Callable[[], None] | None:
-        """Return what reports the fate of a run's item; None when the run has none.
+        """Return a function that reports a run's item, or None if the run has none.
 
-        To be asked for every run that has ended, also when its claim failed: it may have been cut off in the
-        middle. But never while `OpenedSource.claim` is still under way. What is returned raises SourceError when
-        the source cannot be told, and may then be called again; on success the item is forgotten.
+        Call this for every ended run, even if its claim failed: the claim may have been interrupted. Never call it
+        while `OpenedSource.claim` is running. The function raises SourceError when the source is unavailable and may
+        be called again; on success the record is deleted.
         """
         kept = self._notes.read(run_id)
         if kept is None:
             return None
         opened = self.open(kept.source)
+        wants_comment = isinstance(kept.source, GithubSource) and kept.source.comments
+        comment = self._comment_of(run_id) if wants_comment else ""
 
         def settle() -> None:
             with self._notes.lent(run_id) as claimed:
                 if claimed is not None:
-                    opened.connect().settle(claimed.claim, verdict)
+                    opened.connect().settle(claimed.claim, verdict, comment)
                     self._notes.remove(run_id)
 
         return settle
 
     def forget(self, run_id: str) -> None:
-        """Drop what is known of a run's item, without telling its source."""
+        """Delete a run's claim record without informing the source."""
         self._notes.remove(run_id)
 
 
 class OpenedSource:
-    """A source with all it needs; everything here may wait, and raises SourceError when it cannot be asked."""
+    """A source that is ready to use; its methods may block, and raise SourceError."""
 
     def __init__(self, source: WorkSource, connect: Callable[[], Source], notes: ClaimNotes) -> None:
         self._source = source
@@ -115,9 +120,9 @@ class OpenedSource:
         self._notes = notes
 
     def claim(self, run_id: str, only: str = "") -> Item:
-        """Take the first item that can be had for a run, or exactly the one that is asked for.
+        """Claim the first available item, or the one that was asked for.
 
-        Raises NoWorkError when nothing is ready; for a single item that cannot be had, SourceError.
+        Raises NoWorkError when the queue is empty, SourceError when the requested item is not available.
         """
         connected = self.connect()
         connected.prepare()
@@ -132,9 +137,9 @@ class OpenedSource:
         raise NoWorkError("there is no item that is ready")
 
     def take_over(self, run_id: str, from_run: str) -> Item | None:
-        """Go on with the item that an earlier run has kept; None when it has none of this source.
+        """Continue with the item of an earlier run; None if it has none from this source.
 
-        In between, nobody else can have it.
+        No other worker can claim it in between.
         """
         with self._notes.lent(from_run) as kept:
             if kept is None or kept.source != self._source or not kept.claim.place:
@@ -146,7 +151,7 @@ class OpenedSource:
             return item
 
     def first(self) -> Item:
-        """Return the item that would be claimed now, whole, and leave it where it is; raises NoWorkError."""
+        """Return the item that would be claimed now, without claiming it; raises NoWorkError."""
         connected = self.connect()
         for candidate in connected.ready():
             item = connected.read(candidate.id)
@@ -155,14 +160,14 @@ class OpenedSource:
         raise NoWorkError("there is no item that is ready")
 
     def give_back(self, run_id: str) -> None:
-        """Let somebody else have what was claimed here for a run that does not start after all."""
+        """Return an item to the queue when its run does not start."""
         with self._notes.lent(run_id) as kept:
             if kept is not None:
                 self.connect().settle(kept.claim, Verdict.RELEASED)
                 self._notes.remove(run_id)
 
     def ready(self) -> list[Item]:
-        """Return what could be claimed, in this order, up to a thousand items; their bodies may be missing."""
+        """Return up to a thousand claimable items in order; bodies may be missing."""
         found: Iterator[Item] = self.connect().ready()
         return list(islice(found, _MOST_SHOWN))
 

@@ -278,7 +278,12 @@ def test_a_fault_of_ours_while_starting_is_the_runs_failure(
     [
         ("exit 0", Outcome.SUCCESS, 0, ""),
         ("exit 3", Outcome.FAILURE, 3, "it ended with exit code 3"),
-        ("kill -9 $$", Outcome.FAILURE, 137, "it ended with exit code 137 (SIGKILL)"),
+        (
+            "kill -9 $$",
+            Outcome.FAILURE,
+            137,
+            "it ended with exit code 137 (SIGKILL: killed, perhaps out of memory)",
+        ),
         ("kill -SEGV $$", Outcome.FAILURE, 139, "it ended with exit code 139 (SIGSEGV)"),
         ("exit 255", Outcome.FAILURE, 255, "it ended with exit code 255"),
     ],
@@ -378,7 +383,10 @@ def test_a_run_goes_on_when_only_its_shim_is_killed(shop: Workshop) -> None:
     shop.until(lambda: pids_in(shop.folder))
     os.kill(pids_in(shop.folder)[0], signal.SIGKILL)
     run = shop.end_of(run_id)
-    assert (run.outcome, run.error) == (Outcome.FAILURE, "it ended with exit code 137 (SIGKILL)")
+    assert (run.outcome, run.error) == (
+        Outcome.FAILURE,
+        "it ended with exit code 137 (SIGKILL: killed, perhaps out of memory)",
+    )
     assert shop.text(run) == "done\n"
 
 
@@ -978,3 +986,19 @@ def test_a_clock_that_goes_back_does_not_lengthen_a_time_limit(hand: _Hand) -> N
     hand.scheduler.tick()
     hand.clock.advance(60_000)
     assert hand.end_of(run_id).outcome is Outcome.TIMEOUT
+
+
+def test_a_job_may_keep_more_or_less_of_its_output_than_the_settings_say(shop: Workshop) -> None:
+    printing = shell("head -c 400000 /dev/zero | tr '\\0' x")
+    usual = shop.run(printing)
+    assert len(shop.text(usual)) < 270_000
+    for limit in (1_000_000, 10_000, 0):
+        run = shop.run(printing, output_limit_bytes=limit)
+        assert len(shop.text(run)) <= min(limit + 100, 400_000)
+        assert len(shop.text(run)) >= min(limit, 400_000)
+        assert shop.scheduler.runs.printed_bytes(run.id) == 400_000
+
+
+def test_the_settings_say_how_much_output_is_kept(shop: Workshop) -> None:
+    shop.scheduler.settings.change(output_limit_bytes=2_000)
+    assert len(shop.text(shop.run(shell("head -c 40000 /dev/zero | tr '\\0' x")))) < 2_100

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, LineReader
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import Proposal
+from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.wording.messages import message_words
 
 _HIDDEN = "hunter22"
 _KIB = 1_024
@@ -73,15 +75,18 @@ def test_costs_are_added_up() -> None:
 def test_what_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes) -> None:
     said = _directives(b"::cost 1\n" + line + b"\n::needs-input really?\n::cost 2\n")
     assert (said.cost, said.question) == (3.0, "really?")
-    assert said.fault.startswith("a line of its output could not be read: ::")
+    assert message_words(said.fault).startswith("a line of its output could not be read: ::")
 
 
 def test_of_several_faults_the_first_is_told() -> None:
-    assert _directives(b"::cost a\n::cost b\n").fault == "a line of its output could not be read: ::cost a"
+    assert (
+        message_words(_directives(b"::cost a\n::cost b\n").fault)
+        == "a line of its output could not be read: ::cost a"
+    )
 
 
 def test_a_fault_is_shown_short_and_plain() -> None:
-    fault = _directives(b"::cost \x1b[31m" + b"y" * 500 + b"\n").fault
+    fault = message_words(_directives(b"::cost \x1b[31m" + b"y" * 500 + b"\n").fault)
     assert len(fault) < 150
     assert fault.isprintable()
 
@@ -137,7 +142,7 @@ _MINUTE = 60_000
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""], ids=["line", "dos", "no end"])
 def test_a_proposal_is_read(line: bytes, proposal: Proposal, end: bytes) -> None:
     said = _directives(line + end)
-    assert (said.proposal, said.fault) == (proposal, "")
+    assert (said.proposal, said.fault) == (proposal, None)
 
 
 def test_later_lines_override_earlier_ones_key_by_key() -> None:
@@ -163,10 +168,10 @@ def test_later_lines_override_earlier_ones_key_by_key() -> None:
         (rb'::halo every=5m reason="C:\temp"', "write it like"),
         (rb'::halo every=5m reason="open\"', "write it like"),
         (b"::halo every=5m words", "write it like"),
-        (b"::halo every=5m every=6m", "a key is there twice"),
+        (b"::halo every=5m every=6m", "a key appears twice"),
         (b"::halo every=5m pace=6m", "there is no key 'pace'; known are every, next, ttl, reason"),
         (b"::halo Every=5m", "there is no key 'Every'"),
-        (b"::halo ttl=5m reason=x", "it needs an every, a next, or both"),
+        (b"::halo ttl=5m reason=x", "it needs every, next or both"),
         (b"::halo every=5", "every: cannot read the interval '5': the unit is missing"),
         (b"::halo every=0s", "is zero"),
         (b"::halo every=-5m", "it is negative"),
@@ -174,7 +179,7 @@ def test_later_lines_override_earlier_ones_key_by_key() -> None:
         (b'::halo next=""', "next: the interval is empty"),
         (b"::halo next=36501d", "longer than 100 years"),
         (b"::halo next=1m ttl=x", "ttl: cannot read the interval 'x'"),
-        (b"::halo next=1m ttl=367d", "ttl: advice counts for 366d at most"),
+        (b"::halo next=1m ttl=367d", "ttl: a hint lasts 366d at most"),
         ("::halo every=\u0665m".encode(), "it is malformed"),
         (b"::halo every=" + b"9" * 5_000 + b"m", "longer than 64 characters"),
         (b"::halo every=5m\r\r", ""),
@@ -183,10 +188,10 @@ def test_later_lines_override_earlier_ones_key_by_key() -> None:
 def test_a_proposal_that_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes, why: str) -> None:
     said = _directives(b"::halo next=2m\n" + line + b"\n::halo ttl=2h every=3m\n")
     assert said.proposal == Proposal(every_ms=3 * _MINUTE, next_ms=2 * _MINUTE, ttl_ms=120 * _MINUTE)
-    assert said.fault.startswith("a line of its output could not be read: ::halo")
-    assert why in said.fault
-    assert said.fault.isprintable()
-    assert len(said.fault) < 400
+    assert message_words(said.fault).startswith("a line of its output could not be read: ::halo")
+    assert why in message_words(said.fault)
+    assert message_words(said.fault).isprintable()
+    assert len(message_words(said.fault)) < 400
 
 
 @pytest.mark.parametrize(
@@ -210,7 +215,7 @@ def test_a_secret_is_taken_out_of_a_proposal(size: int) -> None:
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
     said = _directives(*pieces, secrets=(_HIDDEN, 'hun"ter'))
     assert said.proposal == Proposal(every_ms=5 * _MINUTE, reason="it is ***, or ***")
-    assert "77m" not in _directives(b"::halo every=77m\n", secrets=("77m",)).fault
+    assert "77m" not in message_words(_directives(b"::halo every=77m\n", secrets=("77m",)).fault)
 
 
 # --- Whole lines only -----------------------------------------------------------------------------
@@ -243,7 +248,7 @@ _TEXT = (
     b"::progress 0.5\n::cost 0.25\nend hunter22 ::cost 3\n::needs-input hunter22\n::needs-input last"
 )
 _MEANT = Directives(
-    cost=1.25, question="one\n***\nlast", fault="a line of its output could not be read: ::cost x"
+    cost=1.25, question="one\n***\nlast", fault=message(MessageKind.UNREADABLE_LINE, line="::cost x", why="")
 )
 
 
@@ -287,7 +292,7 @@ def test_a_line_of_16_kib_is_read_and_one_byte_more_is_not() -> None:
     assert _directives(line + b"\n").question.startswith("xxx")
     said = _directives(line + b"x\n::cost 1\n")
     assert (said.cost, said.question) == (1.0, "")
-    assert said.fault.startswith("a line of its output could not be read: ::needs-input xxx")
+    assert message_words(said.fault).startswith("a line of its output could not be read: ::needs-input xxx")
 
 
 def test_a_long_line_is_not_kept() -> None:
@@ -305,7 +310,7 @@ def test_a_secret_cannot_make_a_long_line_short() -> None:
     line = b"::needs-input " + _HIDDEN.encode() * 3_000
     said = _directives(line + b"\n", secrets=(_HIDDEN,))
     assert said.question == ""
-    assert "hunter" not in said.fault
+    assert "hunter" not in message_words(said.fault)
 
 
 # --- Secrets --------------------------------------------------------------------------------------
@@ -313,7 +318,7 @@ def test_a_secret_cannot_make_a_long_line_short() -> None:
 
 def test_a_secret_is_taken_out_before_a_line_is_read() -> None:
     assert _directives(b"::needs-input is it hunter22?\n", secrets=(_HIDDEN,)).question == "is it ***?"
-    assert "hunter" not in _directives(b"::cost hunter22\n", secrets=(_HIDDEN,)).fault
+    assert "hunter" not in message_words(_directives(b"::cost hunter22\n", secrets=(_HIDDEN,)).fault)
 
 
 @pytest.mark.parametrize("start", [b"::needs-input ", b"::halo every=5m reason="])
@@ -381,7 +386,7 @@ def test_too_many_lines_are_not_read_and_that_is_told() -> None:
         reader.feed(b"::cost 1\n" * 1_000)
     said = reader.end()
     assert said.cost == 10_000.0
-    assert said.fault == "it said more than 10,000 lines about itself; the rest was not read"
+    assert message_words(said.fault) == "it said more than 10,000 lines about itself; the rest was not read"
 
 
 @pytest.mark.parametrize(

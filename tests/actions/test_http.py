@@ -18,6 +18,8 @@ from http_site import Authority, Certificate, Site, Visit, open_site
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import HttpRequest, Manual, Outcome, Policy, Run, Scheduler
+from halo_scheduler.actions.http import HttpWork
+from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.model import BodyKind, Redirects
 from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, SPOOL_LIMIT_BYTES
@@ -816,6 +818,64 @@ def test_a_request_that_waits_for_its_secrets_can_be_cancelled(
     go_on.set()
     client.get(site.answer("/next"))
     assert [seen.path for seen in site.seen] == ["/next"]
+
+
+# --- What is on the disk -------------------------------------------------------------------------------
+
+
+def _at_once(visit: Visit) -> None:
+    visit.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npong")
+
+
+def test_of_many_small_answers_at_once_most_need_no_file(
+    client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halo_scheduler.actions.runner.monotonic", lambda: 0.0)
+    made: list[str] = []
+    create = Spool.create
+
+    def counted(spool: Spool) -> int:
+        made.append(spool.output_path)
+        return create(spool)
+
+    monkeypatch.setattr(Spool, "create", counted)
+    outputs = [client.get(site.page(_at_once)).output for _ in range(4)]
+    assert all(output.endswith(b"\n\npong") for output in outputs)
+    assert len(made) == 1
+
+
+def test_what_has_come_is_on_the_disk_while_more_is_waited_for(
+    client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def page(visit: Visit) -> None:
+        visit.begin(200, {"Content-Length": "100"})
+        visit.wfile.write(b"so far")
+        visit.wait_for_the_end()
+
+    monkeypatch.setattr("halo_scheduler.actions.runner.monotonic", lambda: 0.0)
+    client.get(site.answer("/first"))
+    run_id = client.start(site.page(page))
+    client.wait_until(lambda: any(path.read_bytes().endswith(b"\n\nso far") for path in client.spooled()))
+    client.scheduler.cancel_run(run_id)
+    assert client.end_of(run_id).output.endswith(b"\n\nso far")
+
+
+def test_an_engine_that_goes_leaves_an_answer_whose_end_is_not_recorded_to_the_next(
+    client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halo_scheduler.actions.runner.monotonic", lambda: 0.0)
+    client.get(site.answer("/first"))
+    ended: list[Ended] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(HttpWork, "_report", lambda _work, end: ended.append(end))
+        run_id = client.start(site.page(_at_once))
+        client.wait_until(lambda: bool(ended))
+        assert not client.spooled()
+        client.scheduler.stop(wait=False)
+    client.scheduler.start()
+    result = client.end_of(run_id)
+    assert result.run.outcome is Outcome.INTERRUPTED
+    assert result.output.endswith(b"\n\npong")
 
 
 # --- Faults of the disk --------------------------------------------------------------------------------

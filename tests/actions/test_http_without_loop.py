@@ -64,7 +64,7 @@ with Scheduler.open(sys.argv[1]) as scheduler:
     scheduler.subscribe(lambda change: change.kind == "run-finished" and application.quit())
     scheduler.trigger(scheduler.add_job("job", Manual(), Command(argv=("true",))))
     application.exec()
-print([name for name in ("urllib3", "http.client", "ssl", "idna") if name in sys.modules])
+print([name for name in ("urllib3", "http.client", "ssl", "idna", "_hashlib") if name in sys.modules])
 """
 
 

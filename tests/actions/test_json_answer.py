@@ -10,6 +10,8 @@ from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives
 from halo_scheduler.actions.http_record import JsonAnswer
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import Proposal
+from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.wording.messages import message_words
 
 _HIDDEN = "hunter22"
 _MINUTE = 60_000
@@ -34,7 +36,7 @@ def test_the_halo_object_of_a_json_answer_is_read(content_type: str) -> None:
     assert said.proposal == Proposal(
         every_ms=5 * _MINUTE, next_ms=_MINUTE, ttl_ms=120 * _MINUTE, reason="queue is long"
     )
-    assert said.fault == ""
+    assert said.fault is None
 
 
 @pytest.mark.parametrize(
@@ -79,16 +81,16 @@ def test_null_is_a_key_that_is_not_there() -> None:
         ("every=5m", "it is no object"),
         ([], "it is no object"),
         (5, "it is no object"),
-        ({}, "it needs an every, a next, or both"),
-        ({"every": None}, "it needs an every, a next, or both"),
-        ({"ttl": "5m"}, "it needs an every, a next, or both"),
+        ({}, "it needs every, next or both"),
+        ({"every": None}, "it needs every, next or both"),
+        ({"ttl": "5m"}, "it needs every, next or both"),
         ({"every": 300}, "every: must be text, like 5m"),
         ({"every": True}, "every: must be text"),
         ({"every": ["5m"]}, "every: must be text"),
         ({"every": {"x": _HIDDEN}}, "every: must be text"),
         ({"every": "5m", "reason": 7}, "reason: must be text"),
         ({"every": "5"}, "every: cannot read the interval '5'"),
-        ({"every": "5m", "ttl": "400d"}, "ttl: advice counts for 366d at most"),
+        ({"every": "5m", "ttl": "400d"}, "ttl: a hint lasts 366d at most"),
         ({"every": "5m", "pace": "1m"}, "there is no key 'pace'"),
         ({"every": _HIDDEN}, "every: cannot read the interval '***'"),
         ({_HIDDEN: "5m"}, "there is no key '***'"),
@@ -98,16 +100,16 @@ def test_null_is_a_key_that_is_not_there() -> None:
 def test_a_halo_that_cannot_be_read_is_a_note_at_most(halo: object, why: str) -> None:
     said = _directives({"halo": halo})
     assert said.proposal is None
-    assert said.fault.startswith("the halo of its answer could not be read: ")
-    assert why in said.fault
-    assert _HIDDEN not in said.fault
-    assert said.fault.isprintable()
-    assert len(said.fault) < 300
+    assert message_words(said.fault).startswith("the halo of its answer could not be read: ")
+    assert why in message_words(said.fault)
+    assert _HIDDEN not in message_words(said.fault)
+    assert message_words(said.fault).isprintable()
+    assert len(message_words(said.fault)) < 300
 
 
 def test_a_key_that_is_there_twice_is_refused() -> None:
     said = _directives(b'{"halo": {"every": "5m", "every": "6m"}}')
-    assert said == Directives(fault="the halo of its answer could not be read: a key is there twice")
+    assert said == Directives(fault=message(MessageKind.UNREADABLE_ANSWER, error="a key appears twice"))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ def test_a_key_that_is_there_twice_is_refused() -> None:
     ids=["open", "two", "deep lists", "deep objects", "number", "no text", "zeros"],
 )
 def test_a_halo_in_what_is_no_json_is_told_of(body: bytes) -> None:
-    assert _directives(body) == Directives(fault="its answer could not be read as JSON")
+    assert _directives(body) == Directives(fault=message(MessageKind.ANSWER_NOT_JSON))
 
 
 def test_an_answer_of_a_mebibyte_is_read_and_one_byte_more_is_not() -> None:
@@ -133,7 +135,7 @@ def test_an_answer_of_a_mebibyte_is_read_and_one_byte_more_is_not() -> None:
     assert len(body) == _MIB
     assert _directives(body).proposal == Proposal(next_ms=_MINUTE)
     said = _directives(body + b" ")
-    assert said == Directives(fault="its answer has more than 1,048,576 bytes and was not searched for halo")
+    assert said == Directives(fault=message(MessageKind.ANSWER_TOO_LONG, most=1 << 20))
 
 
 def test_an_endless_answer_is_not_kept() -> None:

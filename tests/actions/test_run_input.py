@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Cron, Manual, Outcome, Policy, Prompt, Retry, Run, ScheduleError, Trigger
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.model import Action, Follower, FollowOn, SkipReason
-from halo_scheduler.model.agents import LONGEST_ARGUMENT_BYTES, Agent
+from halo_scheduler.model.settings import LONGEST_ARGUMENT_BYTES, Agent
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import Item, SourceError
 from halo_scheduler.work_sources.work_desk import OpenedSource
@@ -233,7 +233,7 @@ def test_what_others_wrote_gets_no_secret(shop: AgentShop) -> None:
     assert run.outcome is Outcome.SUCCESS
     prompt = shop.note()["prompt"]
     assert _SECRET not in prompt
-    assert prompt.count("{{answer}} ${secret:TOKEN} {prompt} $(touch pwned)") == 4
+    assert prompt.count("{{answer}} ${secret:TOKEN} {prompt} $(touch pwned)") == 2
     assert "\0" not in prompt
     assert "***" not in shop.text(run)
     assert not list(shop.folder.rglob("pwned"))
@@ -248,7 +248,8 @@ def test_an_agent_gets_the_first_item_and_its_run_tells_which(shop: AgentShop) -
     run = shop.run(shop.prompt("Do it.", work_source=source))
     assert run.outcome is Outcome.SUCCESS
     assert (run.work_id, run.work_title) == ("1-fence.md", "Mend the fence")
-    assert shop.note()["prompt"].startswith("Do it.\n\n# Mend the fence\n\n- id: 1-fence.md\n")
+    assert shop.note()["prompt"].startswith("Do it.\n\n---\n\n## Work Item\n\n")
+    assert "**Title:** Mend the fence\n**ID:** 1-fence.md\n" in shop.note()["prompt"]
     assert "It is broken." in shop.note()["prompt"]
     shop.until(lambda: shop.places() == {"ready": ["2-gate.md"], "done": ["1-fence.md"]})
 
@@ -292,7 +293,7 @@ def test_an_item_of_five_megabytes_reaches_the_agent(shop: AgentShop) -> None:
     run = shop.run(shop.prompt("x", work_source=source))
     assert run.outcome is Outcome.SUCCESS
     prompt = shop.note()["prompt"]
-    assert prompt.startswith("x\n\n# Big\n\n- id: big.md\n")
+    assert "**Title:** Big\n**ID:** big.md\n" in prompt
     assert len(prompt) > 60_000
 
 
@@ -371,7 +372,7 @@ def test_an_answer_reaches_the_agent_with_the_item_it_is_about(shop: AgentShop) 
     run = _answered(shop, question_id, "blue {{date}} ${secret:TOKEN}")
     assert (run.work_id, run.work_title) == ("a.md", "A")
     prompt = shop.note()["prompt"]
-    assert prompt.startswith("Go on.\n\n# A\n\n- id: a.md\n")
+    assert "**Title:** A\n**ID:** a.md\n" in prompt
     assert prompt.endswith("\n\n# Question\n\nred or blue?\n\n# Answer\n\nblue {{date}} ${secret:TOKEN}")
 
 
@@ -406,7 +407,7 @@ def test_a_test_run_reads_the_first_item_and_leaves_it_where_it_is(shop: AgentSh
     assert job is not None
     run = shop.end_of(shop.scheduler.runs.request_test(job_id, job.spec))
     assert (run.trigger, run.outcome, run.cost, run.work_id) == (Trigger.TEST, Outcome.SUCCESS, 2.0, "a.md")
-    assert "# A" in shop.note()["prompt"]
+    assert "**Title:** A\n" in shop.note()["prompt"]
     assert shop.places() == {"ready": ["a.md"]}
     assert shop.scheduler.questions.of_run(run.id) is None
     assert shop.spooled() == []

@@ -20,7 +20,7 @@ from halo_scheduler.actions.runner import ReadSecrets, Runner
 from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.host.login_environment import Environment
-from halo_scheduler.host.watch import ThreadWatch
+from halo_scheduler.host.process import ThreadWatch
 from halo_scheduler.model import Proposal
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -101,7 +101,7 @@ def _runner(folder: Path, read_secrets: ReadSecrets = _read_secrets) -> Runner:
         engine=cast("EngineHandle", _Engine()),
         watch=ThreadWatch(_Engine().post),
         login_environment=lambda: Environment({}),
-        output_limit=lambda: 1 << 20,
+        output_limit=lambda _job_id: 1 << 20,
         spool_limit=lambda: 1 << 20,
     )
     return Runner(folder, services, read_secrets, None)

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 from halo_scheduler import Command, HttpRequest, Prompt
 from halo_scheduler.actions import spool as spool_module
 from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives
-from halo_scheduler.actions.holes import punch_hole, used_bytes
+from halo_scheduler.actions.output_reader import SpoolReader
 from halo_scheduler.actions.spool import (
     Spool,
     Ticket,
     left_behind,
     spool_folder,
 )
-from halo_scheduler.actions.spool_reader import SpoolReader
 from halo_scheduler.grammar.redaction import Redactor
-from halo_scheduler.host.disk_space import DiskSpace
+from halo_scheduler.host.disk_space import DiskSpace, punch_hole, used_bytes
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, Proposal
 from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.wording.messages import message_words
 
 _BLOCK = 4_096
 # What a limit of 16 blocks takes out of an output of 17.
@@ -532,7 +532,7 @@ def test_who_comes_after_knows_what_was_said_before_the_cut(
     while second.hear(10_000):
         pass
     said = second.said()
-    assert (said.cost, said.question, said.fault) == (3.0, "one\ntwo", "")
+    assert (said.cost, said.question, said.fault) == (3.0, "one\ntwo", None)
     assert said.proposal == Proposal(every_ms=300_000, next_ms=60_000, ttl_ms=7_200_000, reason="long queue")
 
 
@@ -600,7 +600,7 @@ def test_at_once_only_so_much_is_heard_and_that_is_told(spool: Spool, child: Chi
     child(b"::cost 1\n" + _NUMBERS + b"::cost 2\n" + _NUMBERS + b"::cost 4\n")
     spool.hear_at_once(1_000)
     assert spool.said().cost == 5.0
-    assert "not all of its output was searched" in spool.said().fault
+    assert "not all of its output was searched" in message_words(spool.said().fault)
 
 
 @pytest.mark.parametrize("most_bytes", [320_012, 400_000, _LOT])
@@ -762,4 +762,7 @@ def test_on_a_full_disk_an_output_is_shortened_before_all_of_it_was_heard(
     assert not spool.hear(_LOT)
     said = spool.said()
     assert said.cost == 3.0
-    assert said.fault == "the disk was so full that not all of its output was searched for :: lines"
+    assert (
+        message_words(said.fault)
+        == "the disk was so full that not all of its output was searched for :: lines"
+    )

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Cron, Outcome, Policy, Run, SchedulerShutdownError
 from halo_scheduler.actions import launch, process
-from halo_scheduler.actions.start_errors import launch_error, why_not_started
+from halo_scheduler.actions.launch import launch_error, why_not_started
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.service.scheduler import Scheduler

@@ -10,8 +10,7 @@ from click.testing import CliRunner, Result
 
 from halo_scheduler import Manual, Prompt, ScheduleError, SchedulerError
 from halo_scheduler.cli import halo
-from halo_scheduler.model.agents import PRESETS, Agent
-from halo_scheduler.model.settings import AssistantAccess, Settings
+from halo_scheduler.model.settings import PRESETS, Agent, AssistantAccess, Settings
 from halo_scheduler.service.scheduler import Scheduler
 
 
@@ -59,16 +58,16 @@ def test_an_agent_is_chosen_for_prompts_that_name_none() -> None:
 def test_an_agent_is_forgotten_and_those_who_miss_it_are_named() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("review", Manual(), Prompt(text="x", agent="codex"))
-    done = _halo("agent", "remove", "codex")
+    done = _halo("agent", "remove", "codex", "--yes")
     assert done.stdout == "removed codex\n"
     assert "1 job still uses it: review" in done.stderr
     assert [found.name for found in _settings().agents] == ["claude", "gemini", "ollama"]
 
 
 def test_the_default_agent_is_forgotten_only_when_it_is_the_last() -> None:
-    assert "first choose another" in str(_halo("agent", "remove", "claude").exception)
+    assert "first choose another" in str(_halo("agent", "remove", "claude", "--yes").exception)
     for name in ("codex", "gemini", "ollama", "claude"):
-        assert _halo("agent", "remove", name).exit_code == 0
+        assert _halo("agent", "remove", name, "--yes").exit_code == 0
     assert "no agents" in _halo("agent", "list").output
 
 

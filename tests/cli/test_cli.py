@@ -117,7 +117,7 @@ def test_closed_standard_streams_are_no_error(tmp_path: Path, monkeypatch: pytes
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Manual())
     script = f"""
-        {halo} list >&- && {halo} list >&- 2>&- <&- && {halo} remove backup <&- && {halo} secret set TOKEN <&-
+        {halo} list >&- && {halo} list >&- 2>&- <&- && {halo} remove backup --yes <&- && {halo} secret set TOKEN <&-
     """
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout == "removed backup; restore it with: halo trash restore backup\n"

@@ -24,6 +24,7 @@ from halo_scheduler.model import (
     Network,
     PathExists,
     Redirects,
+    StatusReason,
 )
 from halo_scheduler.model.work_source import FolderSource, GithubSource
 from halo_scheduler.service.scheduler import Scheduler
@@ -276,3 +277,17 @@ def test_help_has_the_options_in_sections_and_no_usual_values() -> None:
     assert "Exit codes that mean success." in changing
     assert "Exit codes that mean success. [0]" not in changing
     assert "--rename" not in adding
+
+
+def test_enabling_a_job_that_errors_disabled_resumes_it() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("job", Every("1h"), _COMMAND)
+        record = scheduler._store.jobs.require(job_id)
+        with scheduler._store.transaction():
+            disabled = record.evolve(disabled_reason=StatusReason.ERRORS, errors=5, next_run_at=None)
+            scheduler._store.jobs.save_states([disabled])
+    done = _edit("--enabled")
+    assert (done.exit_code, done.output.splitlines()[0]) == (0, "changed job")
+    job = _job(job_id)
+    assert (job.enabled, job.errors, job.status_reason) == (True, 0, None)
+    assert _edit("--enabled").output == "no changes to job\n"

@@ -15,8 +15,8 @@ from commands import shell
 from halo_scheduler import Command, Cron, Every, HttpRequest, Manual, Policy, Prompt, action_from_dict
 from halo_scheduler.cli import halo
 from halo_scheduler.model import Follower, FollowOn, JobStatus, PathExists, Retry, StatusReason
-from halo_scheduler.model.agents import Agent
 from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import Agent
 from halo_scheduler.service.scheduler import Scheduler
 
 _FILE = """\
@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halo_scheduler.cli.commands.import_._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.confirm._open_terminal", lambda: None)
 
 
 def _halo(*arguments: str, stdin: str | bytes | None = None) -> Result:
@@ -76,7 +76,7 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
         "      starts   only when /mnt/backup is there",
         "      then     alarm after each failure",
         "      group    night",
-        "      policy   stops after 2 hours · 2 retries after 1 min · gives up after 5 errors · catches up once",
+        "      policy   stops after 2 hours · 2 retries after 1 min · disabled after 5 errors · catches up once",
         "  + alarm",
         "      when     manual only",
         "      does     POST https://example.org/alarm",
@@ -85,7 +85,7 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
         "Group limits:",
         "  ~ night: no limit → 2 at once",
         "created 2 jobs; changed quiet hours and group limits",
-        "  new jobs are paused; enable them with: halo resume --imported, or halo resume NAME",
+        "  all 2 are paused; resume them with: halo resume --imported, or halo resume NAME",
         "▲ the secret NAS isn't set; set it with: halo secret set NAS",
     ]
     with Scheduler.open() as scheduler:

@@ -21,7 +21,7 @@ _TRUE = Command(argv=("true",))
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HALO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr("halo_scheduler.cli.commands.import_._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.confirm._open_terminal", lambda: None)
     return tmp_path
 
 
@@ -56,7 +56,7 @@ def _jobs() -> dict[str, Job]:
 
 
 def test_a_crontab_is_taken_in_from_standard_input() -> None:
-    crontab = "MAILTO=me\n# tidy up\n0 3 * * * /opt/tidy\n@reboot /opt/start\n17 * * * * root /opt/system\n"
+    crontab = "MAILTO=me\n# tidy up\n0 3 * * * /opt/tidy\n@reboot /opt/start\n17 * * * * \n"
     refused = _halo("import", "-", "--yes", stdin=crontab)
     assert refused.exit_code != 0
     told = [line.partition(": ")[0::2] for line in refused.stdout.splitlines()[-5:]]
@@ -68,8 +68,8 @@ def test_a_crontab_is_taken_in_from_standard_input() -> None:
         "  ■ line 5",
     ]
     assert told[1][1].startswith("MAILTO=me: Halo sends no mail")
-    assert told[2][1].startswith("@reboot /opt/start: @reboot isn't a schedule")
-    assert told[4][1].startswith("this looks like a system crontab")
+    assert told[2][1].startswith("@reboot /opt/start: @reboot isn't a schedule; leave this line")
+    assert told[4][1].startswith("there is no command behind the time")
     assert _halo("import", "-", "--yes", "--skip-bad", stdin=crontab).exit_code == 0
     (job,) = _jobs().values()
     assert (job.name, job.schedule, job.status_reason) == (
@@ -78,6 +78,51 @@ def test_a_crontab_is_taken_in_from_standard_input() -> None:
         StatusReason.IMPORTED,
     )
     assert "No changes." in _halo("import", "-", "--skip-bad", stdin=crontab).stdout
+
+
+def test_a_line_that_is_a_job_of_another_name_already_names_it() -> None:
+    crontab = "0 3 * * * find /tmp -mtime +7 -delete\n"
+    assert (
+        "it is paused; resume it with: halo resume --imported"
+        in _halo("import", "-", "--yes", stdin=crontab).stdout
+    )
+    assert _halo("edit", "find", "--rename", "tidy").exit_code == 0
+    assert _halo("import", "-", stdin=crontab).stdout == (
+        "Unchanged: 1 job (tidy)\n  find is your job tidy: same schedule and command\nNo changes.\n"
+    )
+
+
+def test_files_of_agents_are_applied_and_their_jitter_is_shown(home: Path) -> None:
+    folder = home / "agents"
+    folder.mkdir()
+    source = "work_source: {type: github}"
+    _write(
+        folder / "reviewer.yaml",
+        f"{source}\nschedules:\n  daily: {{type: cron, cron: '@daily', prompt: x}}\n",
+    )
+    refused = _halo("apply", folder, "--yes")
+    assert "add --repo owner/name" in refused.output
+    done = _halo("import", folder / "reviewer.yaml", "--repo", "me/shop", "--yes")
+    assert done.exit_code == 0, done.output
+    assert "spread by up to 5 %" in done.stdout
+    _write(folder / "reviewer.yaml", "schedules:\n  daily: {type: cron, cron: '@hourly', prompt: y}\n")
+    assert _halo("apply", folder, "--yes").exit_code == 0
+    job = _jobs()["reviewer/daily"]
+    assert (job.schedule, job.policy.jitter_percent, job.group) == (Cron("@hourly"), 5, "reviewer")
+
+
+@pytest.mark.parametrize("file", ["-", "crontab"])
+def test_of_a_system_crontab_your_own_lines_are_taken_in(home: Path, file: str) -> None:
+    me = Path(home).owner()
+    crontab = f"# tidy up\n0 3 * * * {me} /opt/tidy\n2 * * * * logcheck /usr/sbin/logcheck\n"
+    _write(home / "crontab", crontab)
+    place = file if file == "-" else str(home / file)
+    result = _halo("import", "--system", place, "--yes", stdin=crontab)
+    assert result.exit_code == 0, result.output
+    assert "line 3: 2 * * * * logcheck /usr/sbin/logcheck: runs as logcheck" in result.stdout
+    (job,) = _jobs().values()
+    assert isinstance(job.action, Command)
+    assert (job.name, job.action.line) == ("tidy up", "/opt/tidy")
 
 
 def test_several_timers_are_taken_in_at_once(home: Path) -> None:

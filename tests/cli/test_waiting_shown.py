@@ -12,6 +12,7 @@ from job_values import make_run
 
 from halo_scheduler import Command, Every, HttpRequest, Manual, Policy, Prompt, Retry
 from halo_scheduler.cli import halo
+from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import (
     Action,
     Backoff,
@@ -30,9 +31,9 @@ from halo_scheduler.model import (
     Redirects,
     Trigger,
     Waiting,
-    WaitingFor,
 )
 from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.service.scheduler import Scheduler
 
 _HOUR = 3_600_000
@@ -69,7 +70,7 @@ def test_a_start_that_is_tried_again_is_shown_as_waiting_and_not_as_running() ->
             scheduler._store.runs.insert([run], 1)
             claimed = record.evolve(run_id=run.id, next_run_at=None, last_run_at=now_ms)
             scheduler._store.jobs.save_states([claimed])
-            scheduler._store.jobs.save_start_wait(run.id, WaitingFor.RESOURCES, "free memory to start")
+            scheduler._store.jobs.save_start_wait(run.id, Shortage.MEMORY)
     words = "waiting for free memory to start"
     (line,) = _halo("list").output.splitlines()[1:]
     assert line.split()[:2] == ["▲", "backup"]
@@ -82,7 +83,7 @@ def test_a_start_that_is_tried_again_is_shown_as_waiting_and_not_as_running() ->
     assert "A run is claimed and waits for free memory to start" in why
     assert "running now" not in why
     with Scheduler.open() as scheduler, scheduler._store.transaction():
-        scheduler._store.jobs.save_start_wait(run.id, None, "")
+        scheduler._store.jobs.save_start_wait(run.id, None)
     assert "running" in _halo("list").output
 
 
@@ -201,7 +202,7 @@ def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
 @pytest.mark.parametrize(
     ("action", "policy", "words"),
     [
-        (Command(argv=("x",)), Policy(keep_awake=True), "keeps the machine awake"),
+        (Command(argv=("x",)), Policy(keep_awake=True), "keeps the computer awake"),
         (Command(argv=("x",)), Policy(assistants_may_run=False), "assistants may not run it"),
         (
             Command(argv=("x",)),
@@ -288,3 +289,17 @@ def test_a_run_is_shown_with_its_cause_its_proposal_and_its_note() -> None:
     done = _halo("logs", "report", "--run", "then")
     assert (done.stdout, done.stderr) == ("", f"  ran after backup\n  {proposed}\n")
     assert _halo("logs", "report", "--run", "lost").stderr == "  ran after another job\n  it was late\n"
+
+
+def test_the_status_names_the_next_job_and_says_that_nothing_starts_it(home: Path) -> None:
+    with Scheduler.open(home / "halo.db") as scheduler:
+        scheduler.add_job("backup", Every("1h"))
+    assert (
+        "  next: backup, today at " in (told := _halo("status").output) or "  next: backup, tomorrow" in told
+    )
+    with Scheduler.open(home / "halo.db") as scheduler:
+        (job,) = scheduler.list_jobs()
+        record = scheduler._store.jobs.get(job.id)
+        assert record is not None
+        scheduler._store.jobs.save_states([record.evolve(next_run_at=SystemClock().now_ms() - 1)])
+    assert "  next: backup, due, starts when Halo runs" in _halo("status").output

@@ -18,7 +18,7 @@ from halo_scheduler.cli.commands.why import _VERDICTS
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import PathExists, Schedule
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.why.answer import Verdict
+from halo_scheduler.why.inquiry import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -57,9 +57,7 @@ def _why(*arguments: str) -> str:
 def test_says_why_the_next_run_is_when_it_is(home: Path) -> None:
     _past(home, Every("15m"))
     assert _why() == (
-        "● backup is planned\n"
-        "  Nothing runs the jobs at the moment: Halo is not running.\n"
-        "  The schedule gives 08:45: every 15 minutes.\n"
+        "● backup is planned\n  Halo isn't running, so no jobs run.\n  Next: 08:45 (every 15 minutes).\n"
     )
 
 

@@ -14,7 +14,7 @@ from stand_in_services import Buses, MutterService, PowerService, private_buses
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.conditions.looking import Look, look_at
 from halo_scheduler.conditions.surroundings import Finding, ObservedSurroundings
-from halo_scheduler.host.happenings import Happening, Interest
+from halo_scheduler.host.observer import Happening, Interest
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
 
 _LIMIT_S = 60

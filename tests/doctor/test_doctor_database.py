@@ -22,8 +22,8 @@ from halo_scheduler.doctor.database import check_database, check_disk, check_use
 from halo_scheduler.doctor.findings import Finding, Mark, Topic, size_of
 from halo_scheduler.doctor.permissions import check_permissions
 from halo_scheduler.doctor.scene import Scene
-from halo_scheduler.service.backups import make_backup
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.service.settings import make_backup
 from halo_scheduler.store.schema import NEWEST
 
 _NOW = 1_800_000_000_000

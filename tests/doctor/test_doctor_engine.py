@@ -20,15 +20,13 @@ from halo_scheduler import Command, Every, Outcome
 from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.doctor.backups import check_backups
-from halo_scheduler.doctor.engine import check_engine
+from halo_scheduler.doctor.engine import check_engine, check_processes, check_spool
 from halo_scheduler.doctor.findings import Mark
-from halo_scheduler.doctor.leftovers import check_processes, check_spool
 from halo_scheduler.doctor.zone import check_zone
 from halo_scheduler.grammar.zone import machine_zone
-from halo_scheduler.host.inherited_mark import mark_of
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.host.process import own_identity
-from halo_scheduler.host.process_tree import MARK
+from halo_scheduler.host.process_tree import MARK, mark_of
 from halo_scheduler.ipc.client import socket_path
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
@@ -77,7 +75,7 @@ def test_without_jobs_nothing_needs_to_run_them(scheduler: Scheduler) -> None:
 def test_jobs_that_nothing_runs_are_said(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("1h"))
     finding = only(found_by(check_engine, scheduler.path))
-    assert (finding.mark, finding.what) == (Mark.LOOK, "Nothing runs the jobs at the moment.")
+    assert (finding.mark, finding.what) == (Mark.LOOK, "Halo isn't running, so no jobs run.")
     assert "halo daemon" in finding.advice
 
 

@@ -11,14 +11,14 @@ import pytest
 from checkup import everything_in, found_by, is_fine, only
 
 from halo_scheduler import Command, Every, Manual, Policy, Prompt
-from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.conditions.looking import ConditionState
 from halo_scheduler.doctor import jobs as doctor_jobs
 from halo_scheduler.doctor import programs
 from halo_scheduler.doctor.findings import Finding, Mark
 from halo_scheduler.doctor.jobs import check_jobs
 from halo_scheduler.doctor.programs import check_programs
 from halo_scheduler.model import Action, Condition, Follower, Load, Network
-from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.settings import Agent
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.service.scheduler import Scheduler
 

@@ -31,8 +31,8 @@ from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.host.autostart import login_command, system_autostart
 from halo_scheduler.ipc.client import socket_path
 from halo_scheduler.ipc.server import ChangeServer
-from halo_scheduler.service.backups import make_backup
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.service.settings import make_backup
 
 _DAY = 86_400_000
 

@@ -19,7 +19,7 @@ from process_probe import LONG_S, end_all, until
 from halo_scheduler import After, Backoff, Outcome, Policy, Prompt, Trigger
 from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.model import Caps, QuestionState, SkipReason
-from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.settings import Agent
 from halo_scheduler.model.work_source import FolderSource, GithubSource
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
@@ -106,13 +106,14 @@ def test_a_prompt_from_the_terminal_works_through_a_folder(house: House) -> None
             f"FAKE_AGENT={steps}",
         ),
         *("--max-cost-per-day", "5", "--prompt", "-"),
-        stdin="Work on {{work.title}} for {{job.name}}.",
+        stdin="Work for {{job.name}}.",
     )
     assert added.returncode == 0, added.stderr
     done = _halo("run", "work", "--wait")
     assert done.returncode == 0, done.stderr
     # What an item says is never filled in.
-    assert done.stdout.startswith("Work on First things for work.\n\n# First things\n\n- id: first.md\n")
+    assert done.stdout.startswith("Work for work.\n\n---\n\n## Work Item\n")
+    assert "**Title:** First things\n**ID:** first.md\n" in done.stdout
     assert "Do *this*, {{answer}} ${secret:X}." in done.stdout
     assert "success, item first.md: First things, cost 0.25" in done.stderr
     until(lambda: _places(house) == {"done": ["first.md"], "ready": ["second.md"]})
@@ -198,7 +199,7 @@ def test_a_question_waits_for_its_answer_and_the_answer_for_its_run(house: House
     assert answered.returncode == 1
     assert "failure (it ended with exit code 3)" in answered.stderr
     prompt_text = json.loads((house.folder / "note").read_text())["prompt"]
-    assert prompt_text.startswith("do One\n\n# One\n\n- id: one.md\n")
+    assert prompt_text.startswith("do One\n\n# Question\n")
     assert "Which one?" in prompt_text
     assert "The second: {{date}} ${secret:X}" in prompt_text
     (question,) = (item for item in house.scheduler.questions.list(include_settled=True) if item.answer)

@@ -75,7 +75,7 @@ def test_a_command_added_in_one_terminal_runs_in_the_daemon() -> None:
     assert _halo("logs", "hello").stdout == "out\nerr\n"
     (run,) = json.loads(_halo("history", "hello", "--json").stdout)
     assert (run["outcome"], run["exit_code"], run["trigger"]) == ("success", 0, "manual")
-    assert _halo("remove", "hello").returncode == 0
+    assert _halo("remove", "hello", "--yes").returncode == 0
     assert json.loads(_halo("list", "--json").stdout) == []
 
 
@@ -140,7 +140,7 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         done = _halo("run", "backup", "--wait")
         assert done.returncode == 0
         assert f"▲ manual run, ignored: conditions ({missing} to be there)\n" in done.stderr
-        assert "by hand" in done.stderr.splitlines()[-1]
+        assert "manual" in done.stderr.splitlines()[-1]
         until(lambda: [run.outcome for run in scheduler.get_run_log(report.id)] == [Outcome.SUCCESS])
         logs = _halo("logs", "report")
         assert (logs.stdout, logs.stderr) == ("backup: success\n", "  ran after backup\n")
@@ -174,8 +174,8 @@ def test_without_an_engine_running_is_refused_with_the_way_out() -> None:
     for command in (("run", "job"), ("run", "job", "--wait"), ("cancel", "job")):
         done = _halo(*command)
         assert (done.returncode, done.stdout) == (1, "")
-        assert "start it with: halo daemon" in done.stderr
-    assert _halo("run", "nothing").returncode == 1
+        assert "Halo isn't running" in done.stderr
+    assert _halo("run", "nothing").returncode == 3
     assert _halo("show", "nothing").returncode == 3
 
 
@@ -205,6 +205,20 @@ def test_halo_alone_without_a_display_says_so_and_runs_the_jobs() -> None:
     assert program.stop(signal.SIGINT)[0] == 0
 
 
+def test_the_daemon_says_which_jobs_fail_and_on_demand_what_else_they_do() -> None:
+    program = _Daemon("daemon")
+    _halo("add", "bad", "--manual", "--", "sh", "-c", "exit 3")
+    assert _halo("run", "bad", "--wait").returncode == 1
+    said = program.stop()[1]
+    assert "WARNING halo_scheduler.engine.run_log: bad failed after under a second: " in said
+    assert "exit code 3 (run " in said
+    assert "started" not in said
+    program = _Daemon("daemon", "--verbose")
+    assert _halo("run", "bad", "--wait").returncode == 1
+    said = program.stop()[1]
+    assert "INFO halo_scheduler.engine.run_log: bad started (manual, run " in said
+
+
 @pytest.mark.parametrize("leaves", [False, True])
 def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) -> None:
     options = ("--leave-running",) if leaves else ()
@@ -215,7 +229,7 @@ def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) ->
         pid = int(until(lambda: scheduler.get_output(run_id)))
         exit_code, said = program.stop()
         assert exit_code == 1
-        assert "1 run did not end in time" in said
+        assert "1 run did not end within 1 s" in said
         assert is_living(pid) is leaves
         run = scheduler.get_run(run_id)
         assert run is not None
@@ -239,7 +253,9 @@ def test_a_run_that_waits_for_its_place_says_so_and_can_be_called_off() -> None:
         _halo("add", "first", "--manual", "--", "sleep", "1000")
         _halo("add", "second", "--manual", "--", "true")
         assert _halo("run", "first").stdout == "started first\n"
-        assert _halo("run", "second").stdout == "second is waiting: limit reached\n"
+        assert (
+            _halo("run", "second").stdout == "second is waiting: limit of all jobs reached (1 of 1: first)\n"
+        )
         assert _halo("cancel", "second").stdout == "cancelled the waiting run of second\n"
         _halo("cancel", "first")
         until(lambda: [run.outcome for run in scheduler.get_run_log()] == [Outcome.CANCELLED])
@@ -252,7 +268,7 @@ def test_a_removed_job_that_runs_can_still_be_read_and_stopped() -> None:
     with Scheduler.open() as scheduler:
         run = until(scheduler.get_run_log)[0]
         until(lambda: scheduler.get_output(run.id) == b"up\n")
-        assert _halo("remove", "job").returncode == 0
+        assert _halo("remove", "job", "--yes").returncode == 0
         assert _halo("logs", "job").stdout == "up\n"
         assert _halo("cancel", "job").returncode == 0
         until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)

@@ -22,7 +22,7 @@ from halo_scheduler import Cron, Every, Manual, Outcome, Run
 from halo_scheduler.errors import StoreError
 from halo_scheduler.ipc.client import ChangeStream, socket_path
 from halo_scheduler.model import Follower, FollowOn, PassedReason
-from halo_scheduler.schedule.passed_over import read_summary
+from halo_scheduler.schedule.next_run import read_summary
 from halo_scheduler.service.scheduler import Scheduler
 
 _BIN = Path(sys.executable).parent
@@ -51,7 +51,8 @@ def start(home: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         process = subprocess.Popen([sys.executable, _KILL_DAEMON], stderr=subprocess.PIPE, text=True)
         processes.append(process)
         assert process.stderr is not None
-        assert str(home) in process.stderr.readline()
+        # What an engine before it left unfinished is told first.
+        assert any(str(home) in line for line in process.stderr)
         return process
 
     yield start_one

@@ -29,10 +29,10 @@ def test_a_first_day(desktop: Desktop) -> None:
 
 
 def _answer_the_greeting(desktop: Desktop) -> None:
-    desktop.wait_for_window("^Welcome to Halo")
+    desktop.wait_for_window("^Welcome")
     desktop.picture("greeting")
     desktop.key("Return")
-    desktop.wait_until_gone("^Welcome to Halo")
+    desktop.wait_until_gone("^Welcome")
     desktop.wait_for_window(_MAIN)
     desktop.picture("empty window")
     # It was not unticked.
@@ -112,7 +112,7 @@ def _find_everything_as_it_was(desktop: Desktop, scheduler: Scheduler, job: Job)
     desktop.picture("started again")
     assert _now(scheduler, job).status is JobStatus.PAUSED
     assert _outcomes(scheduler.get_run_log(job.id)) == [Outcome.SUCCESS]
-    assert not desktop.windows("^Welcome to Halo")
+    assert not desktop.windows("^Welcome")
 
 
 def _delete_and_undo(desktop: Desktop, scheduler: Scheduler, job: Job) -> None:

@@ -6,7 +6,7 @@ from real_desktop import Desktop, Program, running
 
 from halo_scheduler import Manual, Outcome, Prompt, Run, Trigger
 from halo_scheduler.model import QuestionState
-from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.settings import Agent
 from halo_scheduler.service.scheduler import Scheduler
 from ui.style.theme import LIGHT
 
@@ -30,6 +30,10 @@ def test_an_agent_asks_and_is_answered(desktop: Desktop, scheduler: Scheduler) -
         desktop.wait_for_window(_MAIN)
         _let_it_ask(desktop, scheduler)
         _answer_in_the_window(desktop, scheduler, job_id)
+        _close_the_window(desktop)
+        # The first close is told of; later ones are not.
+        desktop.wait_for(lambda: _opens_by_its_message(desktop, program))
+        desktop.wait_for_window(_MAIN)
         for answer_it in (_answer_from_the_message, _answer_from_the_tray):
             _close_the_window(desktop)
             scheduler.trigger(job_id)

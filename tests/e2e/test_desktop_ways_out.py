@@ -55,7 +55,7 @@ def test_a_folder_that_others_can_write_to_is_refused_until_it_is_closed(bare_de
     home.chmod(0o777)
     before = sorted(home.iterdir())
     with running(bare_desktop) as program:
-        bare_desktop.wait_for_window("^Halo$")
+        bare_desktop.wait_for_window("^Recovery")
         assert not bare_desktop.windows(_MAIN)
         assert sorted(home.iterdir()) == before
         home.chmod(0o755)

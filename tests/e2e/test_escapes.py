@@ -14,7 +14,7 @@ from daemons import House
 from process_probe import is_living, until
 
 from halo_scheduler import Command, Outcome
-from halo_scheduler.host.inherited_mark import mark_of
+from halo_scheduler.host.process_tree import mark_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="subreapers are a thing of Linux")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,12 +18,14 @@ from small_disk import SmallDisk, small_disk
 
 from halo_scheduler import Cron, Outcome, Run
 from halo_scheduler.actions.spool import Spool, spool_folder
-from halo_scheduler.store.reserve import reserve_path
+from halo_scheduler.engine.maintenance import reserve_path
+from halo_scheduler.model.alarms import StoreTrouble, TroubleKind
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="mounts small disks as Linux does"
 )
 
+_STATUS = (sys.executable, "-m", "halo_scheduler", "status")
 _NOISE = 'yes "a chatty line that says nothing at all"'
 
 
@@ -173,3 +176,58 @@ def _stopping_s(house: House, tmp_path: Path) -> float:
     assert house.stop() == 1
     assert "could not be recorded; the next engine does that" in house.log()
     return time.monotonic() - began
+
+
+def test_a_full_disk_shows_in_the_status_and_runs_keep_their_true_end(
+    house: House, disk: SmallDisk, tmp_path: Path, waiting_run: str
+) -> None:
+    reserve_path(house.scheduler.path).unlink()
+    filler = disk.fill()
+    until(lambda: "is full" in house.log())
+    (tmp_path / "go").touch()
+    until(lambda: not living_in(tmp_path))
+    until(lambda: any(end.run_id == waiting_run for end in _trouble_of(house).ends))
+    ended_by = _now_ms()
+    told = subprocess.run(_STATUS, capture_output=True, check=False, text=True)
+    assert told.returncode == 1
+    assert "Disk full: runs can't be recorded" in told.stdout
+    assert "No jobs start since" in told.stdout
+    assert "Free some space on the disk of" in told.stdout
+    assert house.get(waiting_run).outcome is Outcome.RUNNING
+    time.sleep(2)  # What is measured is that this time is not part of the run.
+    filler.unlink()
+    run = house.end_of(waiting_run)
+    assert (run.finished_at or 0) <= ended_by
+    until(lambda: house.scheduler.engine.trouble() is None)
+    assert subprocess.run(_STATUS, capture_output=True, check=False).returncode == 0
+
+
+def test_a_run_is_stopped_although_the_disk_is_full(
+    house: House, disk: SmallDisk, tmp_path: Path, waiting_run: str
+) -> None:
+    reserve_path(house.scheduler.path).unlink()
+    filler = disk.fill()
+    until(lambda: "is full" in house.log())
+    house.scheduler.cancel_run(waiting_run)
+    until(lambda: not living_in(tmp_path))
+    filler.unlink()
+    assert house.end_of(waiting_run).outcome is Outcome.CANCELLED
+
+
+@pytest.mark.parametrize("disk", ["ext4"], indirect=True)
+def test_a_run_is_stopped_although_the_disk_became_read_only(
+    house: House, disk: SmallDisk, tmp_path: Path, waiting_run: str
+) -> None:
+    disk.break_down()
+    until(lambda: "cannot be" in house.log())
+    assert _trouble_of(house).kind is TroubleKind.READ_ONLY
+    house.scheduler.cancel_run(waiting_run)
+    until(lambda: not living_in(tmp_path))
+
+
+def _trouble_of(house: House) -> StoreTrouble:
+    """Return what the daemon says is wrong with its store."""
+    until(lambda: house.scheduler.engine.trouble() is not None)
+    trouble = house.scheduler.engine.trouble()
+    assert trouble is not None
+    return trouble

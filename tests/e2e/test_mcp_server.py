@@ -285,7 +285,7 @@ def test_a_copy_of_what_nobody_has_looked_at_waits_too(house: House) -> None:
     _halo("import", str(file), "--yes")
     _halo("duplicate", "imported", "copy")
     _halo("duplicate", "imported", "enabled copy", "--enable")
-    _halo("remove", "imported")
+    _halo("remove", "imported", "--yes")
     _halo("trash", "restore", "imported")
 
     async def conversation(client: Client) -> None:
@@ -529,6 +529,12 @@ def test_hostile_lines_end_nothing(line: _Line) -> None:
     rest, _ = line.end()
     assert line.process.returncode == 0
     assert all(json.loads(said)["jsonrpc"] == "2.0" for said in rest.splitlines())
+
+
+def test_half_a_character_gets_an_answer(line: _Line) -> None:
+    line.hello()
+    answer = line.request(7, "tools/call", name="get_job", arguments={"job": "\ud800"})
+    assert "no job" in answer["result"]["content"][0]["text"]
 
 
 def test_it_listens_on_no_port_and_ends_when_the_assistant_hangs_up(line: _Line) -> None:

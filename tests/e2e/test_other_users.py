@@ -22,7 +22,7 @@ _WAYS_IN = """
 import os
 from pathlib import Path
 from halo_scheduler import Command, Every
-from halo_scheduler.service.backups import find_backups, make_backup, restore_backup
+from halo_scheduler.service.settings import find_backups, make_backup, restore_backup
 from halo_scheduler.doctor.examination import examine, mend
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.paths import database_path
@@ -367,3 +367,39 @@ def test_a_runtime_folder_that_another_user_took_is_to_be_removed_and_not_taken_
     assert "remove it" in said
     assert "shorter HALO_HOME" in said
     assert "chown" not in said
+
+
+# --- A user who may have few processes ---------------------------------------------------------------------
+
+_DAEMON = """
+import contextlib, io, resource
+from unittest.mock import patch
+from halo_scheduler.cli import main
+
+def run():
+    heard = io.StringIO()
+    with contextlib.redirect_stderr(heard):
+        try:
+            main(["daemon"])
+        except SystemExit as ended:
+            return [ended.code, heard.getvalue()]
+
+def warm_up(folder):
+    with patch("_thread.start_new_thread", side_effect=RuntimeError("can't start new thread")):
+        run()
+
+def act(processes):
+    resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+    return run()
+"""
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_daemon_that_gets_no_threads_says_so_and_ends(place: Path, processes: int) -> None:
+    own(place, VICTIM, 0o700)
+    code, heard = act_as(
+        VICTIM, _DAEMON, processes, environment={"HALO_HOME": place, "XDG_RUNTIME_DIR": place}
+    )
+    assert code == 1
+    assert "the system gives you no more processes or threads" in heard.splitlines()[-1]
+    assert "internal error" not in heard

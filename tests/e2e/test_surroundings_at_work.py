@@ -21,6 +21,7 @@ from halo_scheduler import (
     FollowOn,
     MainsPower,
     Manual,
+    Once,
     Outcome,
     PathExists,
     Policy,
@@ -28,6 +29,7 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
+from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import HintSource, Job, Proposal, WaitingFor
 from halo_scheduler.model.quiet_times import QuietTime
 
@@ -71,7 +73,8 @@ def test_a_job_waits_for_mains_power_says_so_and_starts_when_the_plug_is_in(
     with PowerService(buses, on_battery=True) as power:
         house.start()
         policy = Policy(conditions=(MainsPower(),))
-        job_id = house.scheduler.add_job("backup", After("1h"), shell("echo saved"), policy=policy)
+        soon = Once(SystemClock().now_ms() + 1_000)
+        job_id = house.scheduler.add_job("backup", soon, shell("echo saved"), policy=policy)
         until(lambda: awaited(_job(house, job_id)) == "AC power")
         assert _job(house, job_id).waiting_for is WaitingFor.CONDITION
         assert "waiting for AC power" in _halo("list")

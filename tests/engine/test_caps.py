@@ -13,7 +13,7 @@ from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Re
 from halo_scheduler.model import Caps, JobStatus, Schedule, SkipReason, StatusReason
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.rules.blockers import Holds
-from halo_scheduler.store.usage import Spent
+from halo_scheduler.store.runs import Spent
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin", "dead_processes")
 
@@ -71,7 +71,7 @@ def test_a_job_that_has_run_as_often_as_it_may_is_skipped_until_midnight(bench: 
         (
             Outcome.SKIPPED,
             SkipReason.CAP,
-            "2 runs today, as many as its cap allows; it may run again after midnight",
+            "2 runs today, which is its daily limit; it may run again after midnight",
         )
     }
     newest = runs[0]
@@ -103,7 +103,9 @@ def test_the_run_that_crosses_a_cost_cap_finishes_and_the_next_is_skipped(bench:
     assert (stored.outcome, stored.cost) == (Outcome.SUCCESS, 0.1)
     assert bench.tick(_HOUR) == []
     (run,) = _held(bench, job_id)
-    assert run.error == "its runs cost 0.80 today, and its cap allows 0.80; it may run again after midnight"
+    assert (
+        run.error == "its runs cost 0.80 today, and its daily limit is 0.80; it may run again after midnight"
+    )
     assert _used(bench, job_id) == (2, 0.8)
 
 
@@ -112,7 +114,7 @@ def test_a_run_that_costs_far_more_than_allowed_says_so(bench: Bench) -> None:
     _run_once(bench, cost=12.3456)
     bench.tick(_HOUR)
     (run,) = _held(bench, job_id)
-    assert run.error.startswith("its runs cost 12.3456 today, and its cap allows 0.0005;")
+    assert run.error.startswith("its runs cost 12.35 today, and its daily limit is 0.0005;")
 
 
 def test_a_run_without_a_cost_uses_up_nothing_of_a_cost_cap(bench: Bench) -> None:
@@ -130,7 +132,7 @@ def test_runs_by_hand_count_and_start_all_the_same(bench: Bench) -> None:
     assert _used(bench, job_id) == (3, 0.0)
     assert bench.tick(_HOUR) == []
     (run,) = _held(bench, job_id)
-    assert run.error == "3 runs today, and its cap allows 1; it may run again after midnight"
+    assert run.error == "3 runs today, and its daily limit is 1; it may run again after midnight"
     bench.scheduler.trigger(job_id)
     assert len(bench.tick()) == 1
 
@@ -246,7 +248,7 @@ def test_a_once_at_its_cap_is_skipped_and_over_and_says_what_to_do(bench: Bench)
     (run,) = _held(bench, job_id)
     assert run.slot_at == at
     assert run.error == (
-        "1 run today, as many as its cap allows; as it had one time only, run it by hand or give it a new time"
+        "1 run today, which is its daily limit; as it had one time only, run it manually or give it a new time"
     )
     job = bench.job(job_id)
     assert (job.status, job.status_reason) == (JobStatus.DISABLED, StatusReason.DONE)
@@ -383,13 +385,11 @@ def test_without_caps_and_questions_nothing_is_looked_up(
 def test_the_next_run_is_explained_with_what_holds_it_back_on_its_day(bench: Bench) -> None:
     job_id = _add(bench, runs=1, schedule=Every("6h"))
     _run_once(bench, 6 * _HOUR)
-    assert bench.scheduler.jobs.explain(job_id).sentences == (
-        "The schedule gives 17 Nov at 00:00: every 6 hours.",
-    )
+    assert bench.scheduler.jobs.explain(job_id).sentences == ("Next: 17 Nov at 00:00 (every 6 hours).",)
     bench.scheduler.update_job(job_id, schedule=Every("5h"))
     assert bench.scheduler.jobs.explain(job_id).sentences == (
-        "The schedule gives 22:00: every 5 hours.",
-        "But it will be skipped then: 1 run today, as many as its cap allows; it may run again after midnight.",
+        "Next: 22:00 (every 5 hours).",
+        "But it will be skipped then: 1 run today, which is its daily limit; it may run again after midnight.",
     )
 
 

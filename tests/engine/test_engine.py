@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from machine import START, Bench
 
 from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
-from halo_scheduler.engine import endings, held_lease, slots
+from halo_scheduler.engine import endings, handle, slots
 from halo_scheduler.errors import (
     EngineHeldError,
     ScheduleError,
@@ -138,6 +139,42 @@ def test_after_counts_from_the_end_of_the_run(bench: Bench) -> None:
     assert len(bench.tick(1)) == 1
 
 
+def test_after_counts_from_the_end_of_a_manual_run_too(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", After("1h"))
+    bench.finish(bench.tick()[0])
+    bench.tick(48 * _MINUTE)
+    bench.scheduler.trigger(job_id)
+    (run,) = bench.tick()
+    bench.tick(_MINUTE)
+    bench.finish(run)
+    ended_at = bench.clock.now_ms()
+    job = bench.job(job_id)
+    assert (job.last_ended_at, job.next_run_at, job.next_source) == (ended_at, ended_at + _HOUR, Source.AFTER)
+    assert job.last_completed_at == START
+    assert bench.scheduler.jobs.next_runs(job_id, 5) == [ended_at + _HOUR]
+
+
+def test_a_due_after_slot_is_counted_anew_without_a_row_when_a_manual_run_ends(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", After("1h"))
+    bench.finish(bench.tick()[0])
+    bench.scheduler.trigger(job_id)
+    (run,) = bench.tick()
+    bench.tick(2 * _HOUR)  # Its slot falls due meanwhile.
+    bench.finish(run)
+    assert bench.job(job_id).next_run_at == bench.clock.now_ms() + _HOUR
+    assert len(bench.scheduler.get_run_log(job_id)) == 2
+
+
+def test_the_retry_of_an_after_job_stays_when_a_manual_run_ends(bench: Bench) -> None:
+    policy = Policy(retry=Retry(attempts=1, delay_ms=30 * _MINUTE))
+    job_id = bench.scheduler.add_job("job", After("1h"), policy=policy)
+    bench.finish(bench.tick()[0], Outcome.FAILURE)
+    bench.scheduler.trigger(job_id)
+    bench.finish(bench.tick()[0])
+    job = bench.job(job_id)
+    assert (job.next_run_at, job.next_source) == (START + 30 * _MINUTE, Source.RETRY)
+
+
 def test_a_manual_job_is_never_due(bench: Bench) -> None:
     bench.scheduler.add_job("job", Manual())
     assert bench.tick(_DAY) == []
@@ -165,10 +202,22 @@ def _cancelled_future(*_: object) -> Future[None]:
     return future
 
 
+async def _coroutine(*_: object) -> Outcome:
+    await asyncio.sleep(0)
+    return Outcome.SKIPPED
+
+
+async def _failing_coroutine(*_: object) -> None:
+    await asyncio.sleep(0)
+    raise OSError("gone")
+
+
 @pytest.mark.parametrize(
     ("handler", "outcome", "error"),
     [
         (lambda *_: None, Outcome.SUCCESS, ""),
+        (_coroutine, Outcome.SKIPPED, ""),
+        (_failing_coroutine, Outcome.FAILURE, "OSError: gone"),
         (lambda *_: Outcome.SKIPPED, Outcome.SKIPPED, ""),
         (_raise(ValueError("no")), Outcome.FAILURE, "ValueError: no"),
         (_raise(SystemExit()), Outcome.FAILURE, "SystemExit"),
@@ -675,7 +724,7 @@ def test_less_than_a_minute_is_merely_late(bench: Bench) -> None:
 
 
 def test_waiting_for_a_place_is_never_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_lease, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(handle, "is_alive", lambda _pid, _start: False)
     bench = Bench(tmp_path / "halo.db", max_concurrent=1)
     for index in range(2):
         bench.scheduler.add_job(

@@ -17,8 +17,9 @@ from machine import START, Bench
 from halo_scheduler import Callback, Command, Cron, Outcome, Policy, Run
 from halo_scheduler.actions import process
 from halo_scheduler.actions.run_services import Ended
-from halo_scheduler.cli.terminal.runs import run_words
-from halo_scheduler.model import Limits, Trigger, WaitingFor
+from halo_scheduler.cli.terminal.following import run_words
+from halo_scheduler.model import Limits, PathExists, Trigger, WaitingFor
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.why.runs import run_sentences
 
 _SECOND = 1_000
@@ -135,6 +136,19 @@ def test_a_run_by_hand_is_a_run_too(bench: Bench) -> None:
     assert _passed(_next_of(bench, bench.started[-1])) == (29, "running")
 
 
+def test_what_passed_before_somebody_started_a_waiting_job_was_not_passed_over_by_a_run(bench: Bench) -> None:
+    condition = PathExists(path="/mnt/backup")
+    job_id = _add(bench, Policy(time_limit=None, conditions=(condition,)))
+    assert bench.tick(_SECOND) == []
+    bench.tick(20 * _SECOND)
+    bench.scheduler.trigger(job_id)
+    (by_hand,) = bench.tick()
+    bench.tick(10 * _SECOND)
+    bench.surroundings.truths[condition] = True
+    bench.end(by_hand)
+    assert _passed(_next_of(bench, bench.started[-1])) == (30, "20 condition, 10 running")
+
+
 @pytest.mark.parametrize(
     ("held_up_by", "reason"),
     [(WaitingFor.RESOURCES, "no resources"), (WaitingFor.DISK_SPACE, "disk full")],
@@ -205,7 +219,7 @@ def test_a_start_that_is_tried_again_waits_and_does_not_run(bench: Bench, gate: 
     job = bench.job(job_id)
     assert (job.waiting_for, job.waiting_details.name) == (
         WaitingFor.RESOURCES,
-        "room for another process to start",
+        Shortage.PROCESSES,
     )
     (run,) = bench.scheduler.get_run_log(job_id)
     assert run_words(run) == "waiting for room for another process to start"

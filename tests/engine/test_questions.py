@@ -26,9 +26,10 @@ from halo_scheduler import (
 from halo_scheduler.actions.run_context import context_of
 from halo_scheduler.actions.run_services import Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.engine import held_lease
+from halo_scheduler.engine import handle
 from halo_scheduler.model import Caps, JobStatus, Question, QuestionState, SkipReason, StatusReason
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.messages import text_message
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 
@@ -103,7 +104,9 @@ def test_what_is_asked_is_told_and_stands_in_the_journal(bench: Bench, job_id: s
 def test_a_question_that_is_read_late_is_asked_all_the_same(bench: Bench, job_id: str) -> None:
     (run,) = bench.tick(_HOUR)
     bench.end(run)
-    late = Late(output=Output.of(b"printed", 7), cost=0.5, question="Which branch?", note="a note")
+    late = Late(
+        output=Output.of(b"printed", 7), cost=0.5, question="Which branch?", note=text_message("a note")
+    )
     bench.scheduler.engine.get_engine()._post_run.deferred_outputs.arrived[run.id] = run, late
     bench.tick()
     question = bench.scheduler.questions.of_run(run.id)
@@ -194,7 +197,7 @@ def test_a_once_whose_question_is_open_is_skipped_and_over(bench: Bench) -> None
     (held,) = _held(bench, job_id)
     assert held.error == (
         "it waits for your answer to: Which branch?; "
-        "as it had one time only, run it by hand or give it a new time"
+        "as it had one time only, run it manually or give it a new time"
     )
     assert bench.job(job_id).status_reason is StatusReason.DONE
     (question,) = bench.scheduler.questions.list()
@@ -326,7 +329,7 @@ def test_an_answer_that_waits_keeps_no_other_job_from_its_run_by_hand(tmp_path: 
 def test_an_answer_waits_for_a_place_and_outlives_restarts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_lease, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(handle, "is_alive", lambda _pid, _start: False)
     bench = Bench(tmp_path / "one.db", max_concurrent=1)
     asking = bench.scheduler.add_job("asking", Every("1h"))
     question = _ask(bench)
@@ -391,7 +394,7 @@ def test_cancelling_the_run_of_an_answer_opens_nothing_again(bench: Bench) -> No
 def test_while_an_answer_waits_its_job_counts_as_asked_for(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
     bench.scheduler.questions.answer(question.id, "main")
-    with pytest.raises(ScheduleTriggerError, match="already running"):
+    with pytest.raises(ScheduleTriggerError, match="already waiting to start"):
         bench.scheduler.trigger(job_id)
 
 

@@ -23,7 +23,7 @@ from machine import Bench
 from surrounded import DISK, GROUP, NAS, SurroundedMachine
 
 from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger
-from halo_scheduler.engine import held_lease
+from halo_scheduler.engine import handle
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.model import (
     Backoff,
@@ -39,7 +39,7 @@ from halo_scheduler.model import (
     Schedule,
     StatusReason,
 )
-from halo_scheduler.schedule.days import local_day
+from halo_scheduler.schedule.calendar import local_day
 
 _SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
     st.sampled_from([Every("10s"), Every("1m"), Every("1h"), After("30s"), After("10m"), Manual()]),
@@ -82,7 +82,7 @@ class SchedulerMachine(SurroundedMachine):
     def open(self, first: Policy, second: Policy, on: FollowOn, schedule: Schedule) -> MultipleResults[str]:
         """Begin with two jobs, of which one follows the other."""
         self.folder = tempfile.TemporaryDirectory()
-        self.patch = patch.object(held_lease, "is_alive", lambda _pid, _start: False)
+        self.patch = patch.object(handle, "is_alive", lambda _pid, _start: False)
         self.patch.start()
         self.bench = Bench(Path(self.folder.name) / "halo.db", max_concurrent=2)
         self.names = 0

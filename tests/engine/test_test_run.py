@@ -21,9 +21,10 @@ from halo_scheduler.engine.test_run import Trial, clear_left_trials, trial_folde
 from halo_scheduler.errors import SecretError
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.model import Action, JobSpec, SkipReason
-from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.settings import Agent
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.messages import message_words, messages_words
 
 _LONG_MS = 20_000
 
@@ -117,7 +118,7 @@ def test_output_comes_while_it_runs(stage: Stage, tmp_path: Path) -> None:
 
 def test_a_failure_tells_its_exit_code(stage: Stage) -> None:
     ended = stage.run(Command(argv=("sh", "-c", "exit 3")))
-    assert (ended.outcome, ended.exit_code, ended.error) == (
+    assert (ended.outcome, ended.exit_code, message_words(ended.message)) == (
         Outcome.FAILURE,
         3,
         "it ended with exit code 3",
@@ -127,7 +128,7 @@ def test_a_failure_tells_its_exit_code(stage: Stage) -> None:
 def test_a_program_that_does_not_exist_is_a_failure_with_its_reason(stage: Stage) -> None:
     ended = stage.run(Command(argv=("no-such-program-at-all",)))
     assert ended.outcome is Outcome.FAILURE
-    assert "there is no program 'no-such-program-at-all'" in ended.error
+    assert "there is no program 'no-such-program-at-all'" in message_words(ended.message)
 
 
 def test_it_knows_that_it_is_a_test(stage: Stage) -> None:
@@ -141,7 +142,10 @@ def test_the_time_limit_ends_the_whole_tree(stage: Stage, tmp_path: Path) -> Non
         shell(f'echo $$ > {tmp_path}/a.pid; sh -c "{deaf.replace("$", chr(92) + "$")}" & wait', grace="1s"),
         time_limit="1s",
     )
-    assert (ended.outcome, ended.error) == (Outcome.TIMEOUT, "it ran longer than its time limit")
+    assert (ended.outcome, message_words(ended.message)) == (
+        Outcome.TIMEOUT,
+        "it ran longer than its time limit",
+    )
     assert len(pids_in(tmp_path)) == 2
     assert stage.alive_at_end == []
 
@@ -151,7 +155,7 @@ def test_it_can_be_stopped(stage: Stage, tmp_path: Path) -> None:
     stage.until(lambda: stage.printed == b"begun\n")
     trial.stop()
     ended = stage.end_of(trial)
-    assert (ended.outcome, ended.error) == (Outcome.CANCELLED, "stopped by the user")
+    assert (ended.outcome, message_words(ended.message)) == (Outcome.CANCELLED, "stopped by the user")
     assert (len(pids_in(tmp_path)), stage.alive_at_end) == (1, [])
 
 
@@ -172,7 +176,7 @@ def test_what_it_leaves_running_ends_with_it_and_is_told(stage: Stage, tmp_path:
         )
     )
     assert ended.outcome is Outcome.SUCCESS
-    assert ended.note == "a process it left running ended with the test"
+    assert messages_words(ended.notes) == "a process it left running ended with the test"
     assert (len(pids_in(tmp_path)), stage.alive_at_end) == (1, [])
 
 
@@ -187,7 +191,7 @@ def test_secrets_reach_the_command_and_are_taken_out_of_what_it_prints(stage: St
 
 def test_a_secret_that_is_not_set_is_told(stage: Stage) -> None:
     ended = stage.run(shell("true", environment={"T": "${secret:TOKEN}"}))
-    assert (ended.outcome, ended.error) == (Outcome.FAILURE, "the secret 'TOKEN' is not set")
+    assert (ended.outcome, message_words(ended.message)) == (Outcome.FAILURE, "the secret 'TOKEN' is not set")
 
 
 def test_a_request_is_sent_and_its_answer_shown(stage: Stage, site: Site) -> None:
@@ -263,7 +267,7 @@ def test_a_prompt_reaches_its_agent_and_nothing_is_left_of_it(stage: Stage, agen
 
 def test_a_prompt_without_an_agent_is_told(stage: Stage) -> None:
     ended = stage.run(Prompt(text="x"), RunContext(no_agent="there is no agent named 'x' in the settings"))
-    assert (ended.outcome, ended.error) == (
+    assert (ended.outcome, message_words(ended.message)) == (
         Outcome.FAILURE,
         "there is no agent named 'x' in the settings",
     )
@@ -286,9 +290,9 @@ def test_a_trial_tells_what_it_cost_and_asks(stage: Stage) -> None:
     action = _prompt("x", ["say", "::cost 0.5"], ["say", "::needs-input which?"], ["say", "::cost x"])
     ended = stage.run(action, RunContext(agent=AGENTS[0]))
     assert (ended.cost, ended.question) == (0.5, "which?")
-    assert ended.note == "a line of its output could not be read: ::cost x"
+    assert messages_words(ended.notes) == "a line of its output could not be read: ::cost x"
     ended = stage.run(action, RunContext(agent=AGENTS[0]), reads_lines=False)
-    assert (ended.cost, ended.question, ended.note) == (None, "", "")
+    assert (ended.cost, ended.question, messages_words(ended.notes)) == (None, "", "")
 
 
 def test_much_that_is_said_at_once_is_heard_to_the_end(stage: Stage) -> None:
@@ -304,7 +308,7 @@ def test_the_first_item_is_read_and_left_where_it_is(stage: Stage, tmp_path: Pat
     (ready / "2.md").write_text("# Second")
     source = FolderSource(path=str(tmp_path / "items"))
     stage.run(_prompt("Go.", ["repeat"], work_source=source), RunContext(agent=AGENTS[2]))
-    assert stage.printed.startswith(b"Go.\n\n# First\n\n- id: 1.md\n")
+    assert stage.printed.startswith(b"Go.\n\n---\n\n## Work Item\n\n")
     stage.printed = b""
     stage.run(shell('cat "$HALO_WORK_FILE"', work_source=source))
     assert stage.printed.startswith(b"# First\n\n- id: 1.md\n")
@@ -322,7 +326,7 @@ def test_without_an_item_a_trial_has_nothing_to_do(stage: Stage, tmp_path: Path)
 def test_a_source_that_cannot_be_asked_is_told(stage: Stage, tmp_path: Path) -> None:
     ended = stage.run(shell("echo x", work_source=FolderSource(path=str(tmp_path / "gone"))))
     assert (ended.outcome, ended.reason) == (Outcome.FAILURE, SkipReason.SOURCE_UNAVAILABLE)
-    assert ended.error == f"the folder {tmp_path / 'gone'} does not exist"
+    assert message_words(ended.message) == f"the folder {tmp_path / 'gone'} does not exist"
 
 
 def test_the_service_gives_a_trial_its_agent(tmp_path: Path, qtbot: QtBot) -> None:

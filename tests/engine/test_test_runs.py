@@ -94,7 +94,7 @@ def test_while_a_job_runs_or_waits_no_test_is_taken(bench: Bench, job_id: str) -
     for ask in (bench.scheduler.trigger, lambda found: bench.scheduler.runs.request_test(found, spec)):
         with pytest.raises(ScheduleTriggerError) as caught:
             ask(job_id)
-        assert caught.value.reason == SkipReason.ALREADY_RUNNING
+        assert caught.value.reason == SkipReason.ALREADY_QUEUED
     (run,) = bench.tick()
     with pytest.raises(ScheduleTriggerError):
         bench.scheduler.runs.request_test(job_id, spec)

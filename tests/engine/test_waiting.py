@@ -441,7 +441,7 @@ def test_a_once_that_waited_in_vain_says_that_its_time_is_over(bench: Bench) -> 
     bench.tick(_HOUR)
     bench.tick(10 * _MINUTE)
     (run,) = _skipped(bench, job_id)
-    assert run.error.endswith("; as it had one time only, run it by hand or give it a new time")
+    assert run.error.endswith("; as it had one time only, run it manually or give it a new time")
     assert bench.job(job_id).status_reason is StatusReason.DONE
 
 
@@ -550,9 +550,9 @@ def test_a_run_by_hand_ignores_what_its_job_waits_for_and_says_so(bench: Bench) 
     bench.tick(_HOUR)
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
-    assert _note_of(bench, run) == "started by hand although it waits for /mnt/backup to be there"
+    assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to be there"
     bench.finish(run)
-    assert _note_of(bench, run) == "started by hand although it waits for /mnt/backup to be there"
+    assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to be there"
 
 
 def test_a_run_by_hand_before_its_job_is_due_asks_for_no_condition_and_says_so(bench: Bench) -> None:
@@ -560,7 +560,7 @@ def test_a_run_by_hand_before_its_job_is_due_asks_for_no_condition_and_says_so(b
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
     assert _note_of(bench, run) == (
-        "started by hand without asking for its conditions "
+        "started manually without asking for its conditions "
         "(when /mnt/backup is there, when nas.local:22 answers)"
     )
     assert bench.surroundings.asked == []

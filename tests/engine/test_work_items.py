@@ -12,7 +12,7 @@ from machine import START, Bench
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, Manual, Outcome, Policy, Retry, Run, Source, Trigger
-from halo_scheduler.engine.settlement import Settlement
+from halo_scheduler.engine.post_run import Settlement
 from halo_scheduler.model import SkipReason
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import SourceError, Verdict

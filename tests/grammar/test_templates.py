@@ -36,9 +36,9 @@ def test_what_tells_of_an_item_needs_a_work_source(name: str) -> None:
     [
         ("{{dat}}", "text: there is no variable '{{dat}}'; did you mean {{date}}?"),
         ("{{ Date }}", "text: there is no variable '{{ Date }}'; did you mean {{date}}?"),
-        ("{{}}", "text: there is no variable '{{}}'; known are {{date}}, "),
+        ("{{}}", "text: there is no variable '{{}}'"),
         ("{{date|upper}}", "text: there is no variable '{{date|upper}}'"),
-        ("{{1+1}}", "text: there is no variable '{{1+1}}'; known are"),
+        ("{{1+1}}", "text: there is no variable '{{1+1}}'"),
         ("{{date", "text: the variable '{{date' is not closed with two braces; write \\{{ for plain braces"),
         ("{{date}", "is not closed with two braces"),
         ("{{{date}}}", "is not closed with two braces"),

@@ -35,8 +35,8 @@ from ui.main_window.window import MainWindow
 from ui.style.theme import Appearance
 from ui.style.wording import one_line, plain_tooltip
 from ui.tray.icon import Tray
-from ui.widgets.action_text import action_words
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.job_text import action_words
+from ui.widgets.labels import WrappedText
 
 _HIDING = "\u200b\u202e\u061c\ufeff\u3164\ufe0f\U000e0041\U000e0101\u00ad\u2800"
 _NAME = f"deploy{_HIDING}"
@@ -158,7 +158,7 @@ def test_the_trash_shows_every_character(qtbot: QtBot, bench: Bench) -> None:
     _add_hostile(bench)
     dialog = TrashDialog(Appearance())
     qtbot.addWidget(dialog)
-    dialog.set_jobs(bench.scheduler.list_jobs())
+    dialog.set_jobs(bench.scheduler.list_jobs(), {})
     texts = list(_texts_of(dialog))
     assert any("deploy" in text for text in texts)
     assert _hidden_in(iter(texts)) == []

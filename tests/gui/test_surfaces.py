@@ -42,16 +42,17 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.usage import Spent
-from halo_scheduler.why.answer import Verdict
+from halo_scheduler.store.runs import Spent
+from halo_scheduler.why.inquiry import Verdict
 from halo_scheduler.wording.status import next_words, status_words, waiting_words
-from ui.main_window.job_totals import sum_up
+from ui.main_window.job_loader import sum_up
 from ui.main_window.table.cells import cell_text, spoken_text
 from ui.main_window.table.job_rows import Column, JobFacts
 from ui.style.wording import sentence_case
 from ui.tray.state import TrayReader, status_line
-from ui.widgets.waiting_text import waiting_line
+from ui.widgets.job_text import waiting_line
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 _NO_FACTS = JobFacts()
@@ -105,12 +106,12 @@ def _run(scheduler: Scheduler, job_id: str) -> None:
     scheduler._store.jobs.save_states([record.evolve(run_id=run.id)])
 
 
-def _wait_to_start(waiting_for: WaitingFor, name: str) -> _State:
+def _wait_to_start(shortage: Shortage) -> _State:
     """Return that a run is claimed and the machine cannot start it yet."""
 
     def let_wait(scheduler: Scheduler, job_id: str) -> None:
         _run(scheduler, job_id)
-        scheduler._store.jobs.save_start_wait(f"run {job_id}", waiting_for, name)
+        scheduler._store.jobs.save_start_wait(f"run {job_id}", shortage)
 
     return _State(_OFF, {}, let_wait)
 
@@ -134,8 +135,8 @@ _STATES = {
     "running": _State(_OFF, {}, _run),
     "running beside its slot": _State({}, {}, _run),
     "running in a full group": _State(_OFF, {"group": _FULL}, _run),
-    "waiting for memory": _wait_to_start(WaitingFor.RESOURCES, "free memory to start"),
-    "waiting for disk space": _wait_to_start(WaitingFor.DISK_SPACE, "free disk space to start"),
+    "waiting for memory": _wait_to_start(Shortage.MEMORY),
+    "waiting for disk space": _wait_to_start(Shortage.DISK),
     "paused": _paused(),
     "paused for an hour": _paused(paused_until=NOW + HOUR),
     "paused for days": _paused(paused_until=NOW + 72 * HOUR),
@@ -153,7 +154,7 @@ _STATES = {
     "without network": _waiting(NETWORK),
     "with a deadline": _State({**_DUE, **waits(unmet(PathExists(path="/mnt/x"))), "waits_until": NOW + HOUR}),
     "unobservable": _waiting(_UNKNOWN),
-    "in a quiet time": _waiting(quiet("Night", NOW + HOUR)),
+    "in quiet hours": _waiting(quiet("Night", NOW + HOUR)),
     "in days of quiet": _waiting(quiet("Weekend", NOW + 50 * HOUR)),
     "migrated": _State({**_DUE, "waiting_for": WaitingFor.CONDITION}),
     "after another, behind a run": _after(BEHIND),
@@ -167,8 +168,8 @@ _STATES = {
     "asked for in a full group": _State(
         {}, {"group": _FULL}, lambda scheduler, job_id: scheduler.trigger(job_id)
     ),
-    "due in a quiet time": _State({"next_run_at": NOW + MINUTE}, {"group": _NIGHT}),
-    "skipped in a quiet time": _State(
+    "due in quiet hours": _State({"next_run_at": NOW + MINUTE}, {"group": _NIGHT}),
+    "skipped in quiet hours": _State(
         {"next_run_at": NOW + MINUTE}, {"group": _NIGHT, "policy": Policy(in_quiet_time=InQuietTime.SKIP)}
     ),
     "at its daily limit": _State(

@@ -10,7 +10,7 @@ import sys
 import pytest
 from marking import set_mark
 
-from halo_scheduler.host.inherited_mark import is_mark, mark_of, marking_line, read_mark
+from halo_scheduler.host.process_tree import is_mark, mark_of, marking_line, read_mark
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a limit")
 

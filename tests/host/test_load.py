@@ -8,7 +8,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from halo_scheduler.host.idle import load_of_last_minute
+from halo_scheduler.host.machine_state import load_of_last_minute
 
 
 def _raise(error: Exception) -> Callable[[], tuple[float, float, float]]:

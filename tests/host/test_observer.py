@@ -25,9 +25,10 @@ from stand_in_services import (
 )
 
 from halo_scheduler.host import observer as observer_module
-from halo_scheduler.host.happenings import Happening, Interest
 from halo_scheduler.host.observer import (
     EventSource,
+    Happening,
+    Interest,
     MountEvents,
     NoObserver,
     RouteEvents,
@@ -319,7 +320,7 @@ def _raise(error: Exception) -> EventSource:
 _MOUNTING = """
 import subprocess, sys
 from halo_scheduler.host import observer as observer_module
-from halo_scheduler.host.happenings import Happening, Interest
+from halo_scheduler.host.observer import Happening, Interest
 from halo_scheduler.host.observer import SourceObserver
 import queue
 told = queue.SimpleQueue()

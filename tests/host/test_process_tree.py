@@ -16,13 +16,13 @@ from other_users import OTHER, needs_other_users
 from process_probe import LONG_S, end_all, is_living, pids_in, until
 
 from halo_scheduler.host import process_tree
-from halo_scheduler.host.inherited_mark import mark_of
 from halo_scheduler.host.process_tree import (
     MARK,
     all_marked,
     ask_to_stop,
     find_members,
     kill,
+    mark_of,
     marked_processes,
 )
 

@@ -15,9 +15,8 @@ from process_probe import LONG_S, end_all, is_living, pids_in, until
 from PySide6.QtCore import QProcess
 
 from halo_scheduler.host import reaper as module
-from halo_scheduler.host.inherited_mark import mark_of
-from halo_scheduler.host.proc_files import stat_of
-from halo_scheduler.host.process_tree import marked_processes
+from halo_scheduler.host.process import stat_of
+from halo_scheduler.host.process_tree import mark_of, marked_processes
 from halo_scheduler.host.reaper import Reaper
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="subreapers are a thing of Linux")

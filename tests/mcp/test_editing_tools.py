@@ -71,7 +71,7 @@ def test_a_job_is_created_as_our_json_says(scheduler: Scheduler) -> None:
     assert job.policy == Policy(caps=Caps(runs_per_day=2))
     assert job.status_reason is StatusReason.ASSISTANT
     assert (made["job"]["id"], made["job"]["status_reason"]) == (job.id, "assistant")
-    assert "until a person has looked at it" in made["said"]
+    assert "until a person reviews" in made["said"]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_token_is_kept_with_its_source(scheduler: Scheduler) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "say what to change"),
+        ({}, "name a field to change"),
         ({"enabled": True}, "cannot be changed; known are name, schedule"),
         ({"metadata": {}}, "cannot be changed"),
         ({"action": []}, "action: must be an object"),

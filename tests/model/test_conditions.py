@@ -129,10 +129,10 @@ def test_a_policy_has_conditions_and_survives_json() -> None:
     [
         ({"conditions": "mains"}, "conditions: must be a list"),
         ({"conditions": (5,)}, "conditions[0]: must be a condition, like MainsPower()"),
-        ({"conditions": (MainsPower(), MainsPower())}, "conditions[1]: the same condition is there twice"),
+        ({"conditions": (MainsPower(), MainsPower())}, "conditions[1]: the same condition appears twice"),
         (
             {"conditions": (Load(below=2), Load(below=2.0))},
-            "conditions[1]: the same condition is there twice",
+            "conditions[1]: the same condition appears twice",
         ),
         (
             {"conditions": tuple(Load(below=n + 1) for n in range(MOST_CONDITIONS + 1))},
@@ -142,6 +142,7 @@ def test_a_policy_has_conditions_and_survives_json() -> None:
         ({"in_quiet_time": "sing"}, "in_quiet_time: must be one of wait, skip"),
         ({"keep_awake": 1}, "keep_awake: must be true or false"),
         ({"assistants_may_run": "no"}, "assistants_may_run: must be true or false"),
+        ({"output_limit_bytes": -1}, "output_limit_bytes: must be between 0 and"),
     ],
 )
 def test_a_bad_wish_on_surroundings_is_refused(given: dict[str, Any], message: str) -> None:

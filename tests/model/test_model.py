@@ -43,6 +43,7 @@ from halo_scheduler.model import (
     BodyKind,
     Caps,
     CatchUp,
+    HintSource,
     JobSpec,
     JobState,
     JobStatus,
@@ -55,6 +56,7 @@ from halo_scheduler.model import (
     Step,
     WaitingFor,
 )
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 
 _TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)
@@ -77,6 +79,7 @@ _SOURCES: st.SearchStrategy[WorkSource] = st.one_of(
         repository=st.just("owner/name"),
         token=st.sampled_from(["", "TOKEN"]),
         closes=st.booleans(),
+        comments=st.booleans(),
     ),
 )
 _ACTIONS: st.SearchStrategy[Action] = st.one_of(
@@ -352,8 +355,10 @@ def test_a_schedule_is_validated_when_made(make: Callable[[], object]) -> None:
             {"kind": "command", "argv": ["a"], "work_source": {"kind": "folder"}},
             "work_source.path: is missing",
         ),
+        ({"kind": "reminder", "title": " "}, "title: is empty"),
+        ({"kind": "reminder", "title": "a", "text": "${secret:A}"}, "text: secrets cannot be used here"),
         ({"kind": "callback", "name": 5}, "name: must be text"),
-        ({"kind": "shell"}, "kind: must be one of command, http, prompt, callback"),
+        ({"kind": "shell"}, "kind: must be one of command, http, prompt, reminder, callback"),
     ],
 )
 def test_a_bad_action_is_refused_by_field(data: object, message: str) -> None:
@@ -625,6 +630,26 @@ def test_bad_hints_are_refused(make: Callable[[], object]) -> None:
         make()
 
 
+def test_pace_and_single_run_of_advice_keep_their_own_reason_and_end() -> None:
+    pace = Hints(interval_ms=60_000, expires_at=1_000, reason="queue is long", source=HintSource.PROGRAM)
+    run = Hints(next_at=500, expires_at=2_000, reason="try again", source=HintSource.ASSISTANT)
+    for both in (pace.with_advice(run), run.with_advice(pace)):
+        assert (both.expires_at, both.reason, both.source) == (1_000, "queue is long", HintSource.PROGRAM)
+        assert (both.next_expires_at, both.next_reason, both.next_source) == (2_000, "try again", run.source)
+        assert (both.pace_at(999), both.run_at(999), both.pace_at(1_000), both.run_at(1_000)) == (
+            *(60_000, 500),
+            *(None, 500),
+        )
+        assert both.counting(999) == both
+        assert both.counting(1_500) == run
+        assert both.without_source(HintSource.ASSISTANT) == pace
+        assert both.count_at(1_999)
+        assert not both.count_at(2_000)
+        assert both.counting(2_000) == Hints()
+    # What is advised anew replaces what was advised of its kind.
+    assert pace.with_advice(dataclasses.replace(pace, reason="other")).reason == "other"
+
+
 def test_a_plan_can_be_written_down() -> None:
     plan = Plan(5, Source.EVERY, trail=(Step(Rule.BASELINE, 5, Source.EVERY),))
     assert plan.to_dict() == {
@@ -656,3 +681,12 @@ def test_the_vocabulary_is_the_documented_one() -> None:
     assert set(Trigger) == {"schedule", "manual", "chain", "answer", "test"}
     assert {"hint-interval", "hint-once", "clamped-min", "clamped-max", "catch-up"} <= set(Source)
     assert {"at_capacity", "no_work", "needs_input", "unsupported_type"} <= set(SkipReason)
+
+
+def test_a_run_waits_for_what_the_machine_lacks() -> None:
+    assert {shortage: shortage.waiting_for for shortage in Shortage} == {
+        Shortage.FILES: WaitingFor.RESOURCES,
+        Shortage.PROCESSES: WaitingFor.RESOURCES,
+        Shortage.MEMORY: WaitingFor.RESOURCES,
+        Shortage.DISK: WaitingFor.DISK_SPACE,
+    }

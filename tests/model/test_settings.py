@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from machine import START, Bench
 
 from halo_scheduler import Every, ScheduleError
 from halo_scheduler.model import Notify
-from halo_scheduler.model.agents import PRESETS, Agent
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.quiet_times import QuietTime, Weekday
-from halo_scheduler.model.settings import AssistantAccess, Settings, Theme
+from halo_scheduler.model.settings import PRESETS, Agent, AssistantAccess, Delivery, Settings, Theme
 from halo_scheduler.store.settings import MAX_CONCURRENT, NumberSetting
 from halo_scheduler.store.store import Store
 
@@ -27,6 +27,7 @@ _CHANGED = {
     "runs_kept_per_job": 10,
     "runs_kept_days": 7,
     "output_kept_bytes": 0,
+    "output_limit_bytes": 1 << 20,
     "autostart_asked": True,
     "closing_explained": True,
     "agents": (Agent(name="mine", argv=("agent", "--file", "{prompt_file}")),),
@@ -75,6 +76,7 @@ def test_only_what_is_given_is_changed(bench: Bench) -> None:
         ({"runs_kept_per_job": 0}, "runs_kept_per_job: "),
         ({"runs_kept_days": 0}, "runs_kept_days: "),
         ({"output_kept_bytes": -1}, "output_kept_bytes: "),
+        ({"output_limit_bytes": (64 << 20) + 1}, "output_limit_bytes: "),
         ({"agents": (Agent(name="a", argv=("x",)),) * 2}, "agents: there are two agents named 'a'"),
         ({"agents": ("claude",)}, "agents[0]: must be an Agent"),
         ({"assistants_may_edit": "yes"}, "assistants_may_edit: must be true or false"),
@@ -157,3 +159,80 @@ def test_an_agent_of_another_name_is_refused_with_those_that_are_known() -> None
         Settings().find_agent("cloude")
     with pytest.raises(ScheduleError, match="known: none"):
         Settings(agents=()).find_agent("claude")
+
+
+@pytest.mark.parametrize(
+    ("argv", "delivery"),
+    [
+        (["tool"], Delivery.STDIN),
+        (["tool", "-p", "prompt"], Delivery.STDIN),
+        (["tool", "{prompt}"], Delivery.ARGUMENT),
+        (["tool", "--text={prompt}", "-v"], Delivery.ARGUMENT),
+        (["tool", "@{prompt_file}"], Delivery.FILE),
+    ],
+)
+def test_the_arguments_tell_how_the_prompt_is_given(argv: list[str], delivery: Delivery) -> None:
+    assert Agent(name="x", argv=tuple(argv)).delivery is delivery
+
+
+def test_the_prompt_stands_where_its_sign_stood() -> None:
+    agent = Agent(name="x", argv=("tool", "-p", "{prompt}", "again={prompt}", "{other}"))
+    assert agent.command_line("a {prompt} b", "/f") == (
+        "tool",
+        "-p",
+        "a {prompt} b",
+        "again=a {prompt} b",
+        "{other}",
+    )
+
+
+def test_the_file_stands_where_its_sign_stood() -> None:
+    agent = Agent(name="x", argv=("tool", "--read={prompt_file}"))
+    assert agent.command_line("secret words", "/a b/c") == ("tool", "--read=/a b/c")
+
+
+def test_one_that_reads_its_standard_input_has_its_own_arguments_only() -> None:
+    agent = Agent(name="x", argv=("tool", "-p"))
+    assert agent.command_line("words", "/f") == ("tool", "-p")
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"argv": ()}, "argv: the program is empty"),
+        ({"argv": (" ",)}, "argv: the program is empty"),
+        ({"argv": ("{prompt}",)}, "argv[0]: the program cannot be the prompt"),
+        ({"argv": ("/x/{prompt_file}",)}, "argv[0]: the program cannot be the prompt"),
+        (
+            {"argv": ("x", "{prompt}", "{prompt_file}")},
+            "argv: use either {prompt} or {prompt_file}, not both",
+        ),
+        ({"argv": ("x", "${secret:TOKEN}")}, "argv[1]: secrets cannot be used here; put it into the job's"),
+        ({"argv": ("x", "a\0b")}, "argv[1]: "),
+        ({"argv": "tool"}, "argv: "),
+        ({"name": ""}, "name: "),
+        ({"name": "a\nb"}, "name: "),
+    ],
+)
+def test_what_makes_no_sense_is_refused(fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        Agent(**{"name": "x", "argv": ("tool",), **fields})
+    assert sentence in str(caught.value)
+
+
+def test_the_presets_have_names_of_their_own_and_take_long_prompts_where_they_can() -> None:
+    assert [agent.name for agent in PRESETS] == ["claude", "codex", "gemini", "ollama"]
+    assert [agent.argv[:2] for agent in PRESETS] == [
+        ("claude", "-p"),
+        ("codex", "exec"),
+        ("gemini", "-p"),
+        ("ollama", "run"),
+    ]
+    assert {agent.name for agent in PRESETS if agent.delivery is not Delivery.STDIN} == {"gemini"}
+
+
+def test_new_jobs_follow_the_settings_and_requests_have_a_short_limit() -> None:
+    settings = Settings(default_time_limit="3h")
+    policy = settings.policy_of_new()
+    assert (policy.time_limit, policy.notify) == ("3h", Notify.SETTINGS)
+    assert settings.policy_of_new(is_http=True).time_limit == "5m"

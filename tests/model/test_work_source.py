@@ -25,6 +25,7 @@ _NAME = "TOKEN"
             in_progress="doing",
             base_url="https://github.example/api/v3",
             closes=True,
+            comments=True,
         ),
     ],
 )
@@ -71,6 +72,7 @@ def test_a_path_that_no_folder_could_have_is_refused(path: str, message: str) ->
         ({"base_url": "https://github.example?x=1"}, "base_url: must be the beginning of addresses"),
         ({"base_url": "http://github.example", "token": "T"}, "base_url: must begin with https://"),
         ({"closes": 1}, "closes: must be true or false"),
+        ({"comments": "yes"}, "comments: must be true or false"),
     ],
 )
 def test_what_github_could_not_be_asked_with_is_refused(fields: dict[str, object], message: str) -> None:

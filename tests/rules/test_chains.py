@@ -11,8 +11,8 @@ from assistant import Assistant
 from machine import START, Bench
 
 from halo_scheduler import Every, JobNotFoundError, Manual, Outcome, Policy, Retry, ScheduleError
-from halo_scheduler.conditions import probing
-from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.conditions import looking
+from halo_scheduler.conditions.looking import ConditionState
 from halo_scheduler.model import (
     Condition,
     Follower,
@@ -221,7 +221,7 @@ class _Probe:
 @pytest.fixture
 def probe(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> _Probe:
     found = _Probe(scheduler._store)
-    monkeypatch.setattr(probing, "check_condition", found.check)
+    monkeypatch.setattr(looking, "check_condition", found.check)
     return found
 
 

@@ -14,6 +14,8 @@ from halo_scheduler.model.settings import Settings
 from halo_scheduler.rules.chains import BrokenLink
 from halo_scheduler.rules.notices import (
     Notice,
+    NoticeAction,
+    NoticeGroups,
     NoticeKind,
     chain_notices,
     gap_notice,
@@ -73,6 +75,7 @@ def test_a_failure_tells_why_and_when_it_is_tried_again() -> None:
         title="backup failed",
         text="Exit code 1. Next run: 14:00.",
         job_id="1",
+        job_name="backup",
         run_ids=("schedule-0-1-failure",),
     )
 
@@ -249,7 +252,15 @@ def test_a_gap_tells_when_it_was_and_what_became_of_it(gap: Gap, title: str) -> 
 )
 def test_a_gap_counts_only_what_happened(caught_up: int, missed: int, text: str) -> None:
     gap = replace(_gap("2026-11-15T21:10Z", "2026-11-16T06:55Z"), caught_up=caught_up, missed=missed)
-    assert gap_notice(gap).text == text
+    notice = gap_notice(gap)
+    assert notice is not None
+    assert notice.text == text
+
+
+def test_a_mere_restart_is_not_told_unless_something_was_missed() -> None:
+    restart = replace(_gap("2026-11-16T06:47Z", "2026-11-16T06:49Z"), caught_up=1, missed=0)
+    assert gap_notice(restart) is None
+    assert gap_notice(replace(restart, missed=1)) is not None
 
 
 @pytest.mark.parametrize(
@@ -266,6 +277,72 @@ def test_a_success_is_told_with_the_last_line_of_its_output(output: bytes, text:
     notice = _told(_run(_OK, trigger=Trigger.MANUAL, took_ms=61 * _SECOND), job=_with(Notify.ALL))
     assert notice is not None
     assert with_last_line(notice, output).text == text
+
+
+def test_a_failure_is_told_with_its_last_line_and_what_can_be_done() -> None:
+    notice = _told(_run(_BAD))
+    assert notice is not None
+    said = with_last_line(notice, b"tar: /backup: Cannot open\n")
+    assert said.text == "Exit code 1. Next run: 14:00.\ntar: /backup: Cannot open"
+    assert said.actions == (NoticeAction.SHOW_OUTPUT, NoticeAction.RUN_AGAIN, NoticeAction.PAUSE)
+
+
+def test_a_recovery_is_told_without_output() -> None:
+    notice = _told(_run(_OK, slot=2), _run(_BAD, slot=1))
+    assert notice is not None
+    assert with_last_line(notice, b"fine\n") == notice
+
+
+def test_a_manual_failure_is_told_when_nobody_looks() -> None:
+    run = _run(_BAD, trigger=Trigger.MANUAL)
+    assert notice_of(run, _JOB, (), Settings(), is_watched=True) is None
+    notice = notice_of(run, _JOB, (), Settings(), is_watched=False)
+    assert notice is not None
+    assert notice.title == "backup failed"
+
+
+# --- Several at once ---------------------------------------------------------------------------------
+
+
+def _failure_of(name: str) -> Notice:
+    return Notice(
+        kind=NoticeKind.FAILED,
+        title=f"{name} failed",
+        text="Exit code 1.",
+        job_id=name,
+        job_name=name,
+        run_ids=(f"run of {name}",),
+    )
+
+
+def test_failures_of_one_minute_become_one_notice() -> None:
+    groups, failures = NoticeGroups(), [_failure_of(name) for name in "abcdefghi"]
+    (notice,) = groups.fold(failures, _NOW)
+    assert (notice.title, notice.text) == ("9 jobs failed", "a, b, c and 6 more")
+    assert notice.run_ids == tuple(f"run of {name}" for name in "abcdefghi")
+    assert (notice.job_id, notice.actions) == (None, ())
+
+
+def test_what_comes_within_the_minute_joins_what_was_told() -> None:
+    groups = NoticeGroups()
+    one, two, three, four = map(_failure_of, "abcd")
+    assert groups.fold([one], _NOW) == [one]
+    assert groups.fold([two], _NOW + _SECOND) == [two]
+    (folded,) = groups.fold([three], _NOW + 2 * _SECOND)
+    assert (folded.title, folded.text) == ("3 jobs failed", "a, b, c")
+    assert groups.fold([four], _NOW + 2 * _MINUTE) == [four]
+
+
+def test_one_job_that_fails_again_and_again_is_not_several() -> None:
+    groups = NoticeGroups()
+    assert [groups.fold([_failure_of("a")], _NOW + second) for second in range(3)] == [[_failure_of("a")]] * 3
+
+
+def test_kinds_are_folded_apart_and_what_is_about_halo_never() -> None:
+    hints = [Notice(kind=NoticeKind.HINT, title=str(number), text="") for number in range(4)]
+    asks = [replace(_failure_of(name), kind=NoticeKind.NEEDS_INPUT) for name in "abc"]
+    told = NoticeGroups().fold([*hints, *asks, _failure_of("d")], _NOW)
+    assert [notice.title for notice in told] == ["0", "1", "2", "3", "d failed", "3 jobs need you"]
 
 
 # --- Questions and caps -----------------------------------------------------------------------------
@@ -309,7 +386,7 @@ def test_a_question_of_a_run_that_disabled_its_job_tells_both() -> None:
 
 def _capped(finished_at: int) -> Run:
     return replace(
-        _run(Outcome.SKIPPED, error="2 runs today, as many as its cap allows"),
+        _run(Outcome.SKIPPED, error="2 runs today, which is its daily limit"),
         id=f"capped-{finished_at}",
         reason=SkipReason.CAP,
         started_at=None,
@@ -322,7 +399,7 @@ def test_a_cap_is_told_once_a_day() -> None:
     notice = _told(first, _run(_OK))
     assert notice is not None
     assert (notice.kind, notice.title) == (NoticeKind.CAPPED, "backup reached its daily limit")
-    assert notice.text == "2 runs today, as many as its cap allows."
+    assert notice.text == "2 runs today, which is its daily limit."
     assert _told(second, _run(_OK, trigger=Trigger.MANUAL), first) is None
     assert _kind(next_day, second, first) is NoticeKind.CAPPED
 
@@ -346,6 +423,7 @@ def test_conditions_that_never_held_are_told_once_a_day_like_a_failure() -> None
         title="backup did not run",
         text="It waited 2 hours for AC power: the machine runs on its battery. Next run: 14:00.",
         job_id="1",
+        job_name="backup",
         run_ids=(first.id,),
     )
     assert _told(second, first) is None
@@ -355,7 +433,7 @@ def test_conditions_that_never_held_are_told_once_a_day_like_a_failure() -> None
 
 @pytest.mark.parametrize("reason", [SkipReason.QUIET_TIME, SkipReason.NO_WORK, SkipReason.NEEDS_INPUT])
 def test_a_skip_that_the_user_asked_for_is_not_told(reason: SkipReason) -> None:
-    assert _told(_skipped(reason, "it was to start in the quiet time Nights"), job=_with(Notify.ALL)) is None
+    assert _told(_skipped(reason, "it was to start in the quiet hours Nights"), job=_with(Notify.ALL)) is None
 
 
 @pytest.mark.parametrize("reason", [SkipReason.PAUSED, SkipReason.DISABLED])

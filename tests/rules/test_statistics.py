@@ -31,7 +31,7 @@ from halo_scheduler import (
 from halo_scheduler.model import Caps, Follower, Limits, SkipReason
 from halo_scheduler.rules.statistics import DayCount, GapKind
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.usage import Spent
+from halo_scheduler.store.runs import Spent
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _OK, _BAD = Outcome.SUCCESS, Outcome.FAILURE
@@ -326,7 +326,7 @@ def test_the_next_runs_are_the_plan_and_then_the_schedule(bench: Bench) -> None:
     once = scheduler.add_job("once", Once(START + _HOUR))
     assert scheduler.jobs.next_runs(once) == [START + _HOUR]
     after = scheduler.add_job("after", After("5m"))
-    assert scheduler.jobs.next_runs(after, 3) == [START, START + 5 * _MINUTE, START + 10 * _MINUTE]
+    assert scheduler.jobs.next_runs(after, 3) == [START]
 
 
 def test_a_job_that_is_not_due_by_itself_has_no_next_runs(bench: Bench) -> None:
@@ -383,17 +383,17 @@ def test_why_is_answered_from_the_stored_trail(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
     found = bench.scheduler.jobs.explain(job_id)
     assert found.at == START + _HOUR
-    assert found.sentences == ("The schedule gives 02:00: every hour.",)
+    assert found.sentences == ("Next: 02:00 (every hour).",)
     (run,) = bench.tick(_HOUR)
     assert bench.scheduler.jobs.explain(job_id).at is None
     bench.finish(run, _BAD)
     assert bench.scheduler.jobs.explain(job_id).sentences[-1] == (
-        "The last attempt failed: attempt 2 of 2 follows after 1 min, at 02:01."
+        "The last attempt failed. Attempt 2 of 2 starts 1 min later, at 02:01."
     )
     (again,) = bench.tick(_MINUTE)
     bench.finish(again, _BAD)
     assert bench.scheduler.jobs.explain(job_id).sentences == (
-        "The schedule gives 03:00: every hour.",
+        "Next: 03:00 (every hour).",
         "After 2 more failures in a row it will be disabled.",
     )
     with pytest.raises(JobNotFoundError):
@@ -428,7 +428,7 @@ def test_what_would_keep_back_a_run_after_another_job_is_said(bench: Bench) -> N
     assert scheduler.jobs.explain(report).sentences == (follows,)
     scheduler.trigger(report)
     bench.finish(bench.tick()[0])
-    capped = "1 run today, as many as its cap allows; it may run again after midnight"
+    capped = "1 run today, which is its daily limit; it may run again after midnight"
     assert scheduler.jobs.explain(report).sentences == (
         follows,
         f"But after another job it would be skipped now: {capped}.",

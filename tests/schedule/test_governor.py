@@ -27,7 +27,7 @@ from halo_scheduler import (
     schedule_from_dict,
 )
 from halo_scheduler.model import Rule, Schedule
-from halo_scheduler.schedule.jitter import jitter_ms
+from halo_scheduler.schedule.next_run import jitter_ms
 
 _NOW = 1_735_689_600_000  # 2025-01-01T00:00Z
 _FOREVER = _NOW + 10**12

@@ -19,7 +19,7 @@ from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.wording.plans import moment_in_words
+from halo_scheduler.wording.measures import moment_in_words
 
 _NOW = 1_800_000_000_000
 _HOUR = 3_600_000
@@ -75,9 +75,9 @@ def test_everything_an_assistant_does_is_told_with_its_name(scheduler: Scheduler
         ("other", "made", "created it"),
         ("other", "backup", "changed its schedule and description"),
         ("claude-code", "backup", "ran it"),
-        ("claude-code", "backup", "withdrew all advice on when it runs"),
-        ("claude-code", "backup", f"advised it to run at {moment_in_words(_NOW + 60_000, _NOW)}"),
-        ("claude-code", "backup", "advised it to run every 5 min"),
+        ("claude-code", "backup", "removed all hints"),
+        ("claude-code", "backup", f"suggested to run it at {moment_in_words(_NOW + 60_000, _NOW)}"),
+        ("claude-code", "backup", "suggested to run it every 5 min"),
         ("claude-code", "backup", "resumed it"),
         ("claude-code", "backup", f"paused it until {moment_in_words(_NOW + _HOUR, _NOW)}"),
         ("claude-code", "backup", "paused it"),

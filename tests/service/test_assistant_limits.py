@@ -150,7 +150,7 @@ def test_who_paused_a_job_can_be_told(scheduler: Scheduler) -> None:
         Assistant(scheduler).pause_job(job_id)
     assert scheduler.jobs.pausing_assistant(job_id) == "you"
     shown = dict(details(_job(scheduler, job_id), job_context(scheduler, _job(scheduler, job_id)), _NOW))
-    assert shown["status"] == "paused by the assistant “you”"
+    assert shown["status"] == "paused by an assistant (“you”)"
     scheduler.pause_job(job_id)
     assert scheduler.jobs.pausing_assistant(job_id) is None
     shown = dict(details(_job(scheduler, job_id), job_context(scheduler, _job(scheduler, job_id)), _NOW))

@@ -26,9 +26,9 @@ from halo_scheduler import (
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Action, Caps, Job, JobSpec, JobStatus, SkipReason, StatusReason
 from halo_scheduler.model.work_source import GithubSource
-from halo_scheduler.schedule.days import local_day
+from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.usage import Spent
+from halo_scheduler.store.runs import Spent
 
 _NOW = 1_800_000_000_000
 _TRUE = Command(argv=("true",))

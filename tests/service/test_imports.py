@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spec_strategies import LABELS, QUIET_TIMES, job_files
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.conditions.looking import ConditionState
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model import (
     Command,

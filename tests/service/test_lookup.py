@@ -54,6 +54,20 @@ def test_three_signs_are_no_beginning(scheduler: Scheduler) -> None:
     assert _refusal(scheduler, "") == "there is no job ''"
 
 
+def test_a_group_suggests_its_own_jobs(scheduler: Scheduler) -> None:
+    scheduler.add_job("issue-processor-2/process-issues", Manual(), group="issue-processor-2")
+    scheduler.add_job("issue-processor/process-issues", Manual())
+    assert _refusal(scheduler, "issue-processor") == (
+        "there is no job 'issue-processor'; did you mean 'issue-processor/process-issues'?"
+    )
+    for number in range(6):
+        scheduler.add_job(f"job {number}", Manual(), group="issue-processor")
+    assert _refusal(scheduler, "Issue-Processor") == (
+        "there is no job 'Issue-Processor'; jobs of this group: issue-processor/process-issues, job 0, job 1, "
+        "job 2, job 3, …"
+    )
+
+
 def test_the_nearest_name_is_suggested_whatever_its_case(scheduler: Scheduler) -> None:
     scheduler.add_job("Nightly Backup", Manual())
     assert _refusal(scheduler, "nightly bakcup").endswith("; did you mean 'Nightly Backup'?")
@@ -73,7 +87,7 @@ def test_what_lies_in_the_trash_is_found_only_by_those_who_look_there(scheduler:
     newer = scheduler.add_job("backup", Manual(), job_id="newer")
     scheduler.remove_job(newer)
     assert _refusal(scheduler, "backup") == (
-        "there is no job 'backup'; it is in the trash, from where it comes back with: halo trash restore"
+        "there is no job 'backup'; it is in the trash, restore it with: halo trash restore backup"
     )
     assert find_job(scheduler, "older", also_removed=True).id == older
     # Both were removed within a moment: then the one of them.

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import Command, Every, Job, Outcome, Prompt, ScheduleError
+from halo_scheduler import Command, Every, Job, Outcome, Policy, Prompt, ScheduleError
 from halo_scheduler.model import JobStatus, StatusReason
+from halo_scheduler.model.changes import Actor
+from halo_scheduler.model.settings import AssistantAccess
 
 _HOUR = 3_600_000
 _ASSISTANT = StatusReason.ASSISTANT
@@ -141,3 +143,38 @@ def test_it_stays_paused_in_the_trash_and_over_a_restart(bench: Bench) -> None:
     bench.crash()
     bench.tick(5 * _HOUR)
     assert _job(bench, job_id).status_reason is _ASSISTANT
+
+
+def test_a_pause_of_an_assistant_is_told_as_its_own_and_waits_for_no_review(bench: Bench) -> None:
+    scheduler = bench.scheduler
+    scheduler.settings.change(assistants=AssistantAccess.RUN)
+    job_id = scheduler.add_job("job", Every("1h"), policy=Policy(assistants_may_run=True))
+    with scheduler.acting_as(Actor.assistant("Robin")):
+        assert scheduler.pause_job(job_id)
+    by = StatusReason.PAUSED_BY_ASSISTANT
+    job = _job(bench, job_id)
+    assert (job.status_reason, job.review) == (by, None)
+    situation = scheduler.jobs.situation(job_id)
+    assert (situation.reason, situation.needs_review) == (by, False)
+    assert scheduler.jobs.pausing_assistant(job_id) == "Robin"
+    assert scheduler.jobs.explain(job_id).sentences == ("It is paused until you resume it.",)
+    # Whoever pauses it as well makes that their own.
+    scheduler.pause_all()
+    assert (_job(bench, job_id).status_reason, scheduler.jobs.pausing_assistant(job_id)) == (
+        StatusReason.USER,
+        None,
+    )
+    scheduler.resume_all()
+    assert _job(bench, job_id).status is JobStatus.IDLE
+
+
+def test_why_a_job_is_disabled_goes_before_the_pause_of_an_assistant(bench: Bench) -> None:
+    scheduler = bench.scheduler
+    scheduler.settings.change(assistants=AssistantAccess.RUN)
+    job_id = scheduler.add_job("job", Every("1h"), policy=Policy(assistants_may_run=True, max_errors=1))
+    bench.finish(bench.tick(_HOUR)[0], Outcome.FAILURE)
+    with scheduler.acting_as(Actor.assistant("Robin")):
+        scheduler.pause_job(job_id)
+    assert _job(bench, job_id).status_reason is StatusReason.ERRORS
+    scheduler.resume_job(job_id)
+    assert (_job(bench, job_id).status, _job(bench, job_id).status_reason) == (JobStatus.IDLE, None)

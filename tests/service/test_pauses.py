@@ -89,15 +89,18 @@ def test_whoever_does_not_say_who_it_is_is_a_program(bench: Bench, job_id: str) 
     assert _job(bench, job_id).hints.source is HintSource.PROGRAM
 
 
-def test_what_is_added_keeps_the_rest_and_its_expiry_counts(bench: Bench, job_id: str) -> None:
+def test_what_is_added_keeps_the_rest_with_its_own_reason_and_expiry(bench: Bench, job_id: str) -> None:
     bench.scheduler.propose_interval(job_id, "5m", ttl="2h", reason="one", source=HintSource.USER)
     bench.scheduler.propose_next_run(job_id, START + _MINUTE, ttl="10m", reason="two")
     assert _job(bench, job_id).hints == Hints(
         interval_ms=5 * _MINUTE,
         next_at=START + _MINUTE,
-        expires_at=START + 10 * _MINUTE,
-        reason="two",
-        source=HintSource.PROGRAM,
+        expires_at=START + 2 * _HOUR,
+        reason="one",
+        source=HintSource.USER,
+        next_expires_at=START + 10 * _MINUTE,
+        next_reason="two",
+        next_source=HintSource.PROGRAM,
     )
 
 
@@ -114,7 +117,7 @@ def test_what_has_expired_does_not_come_back_with_what_is_added(bench: Bench, jo
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"ttl": "367d"}, "ttl: advice counts for 366d at most; change the schedule instead"),
+        ({"ttl": "367d"}, "ttl: a hint lasts 366d at most; change the schedule instead"),
         ({"ttl": "soon"}, "ttl: cannot read the interval 'soon'"),
         ({"interval": "5"}, "interval: cannot read the interval '5'"),
         ({"reason": "x" * 201}, "reason: is longer than 200 characters"),

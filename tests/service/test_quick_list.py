@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,14 @@ from asking import ask
 from chain_waits import MAINS, NETWORK, let_chain_wait
 from machine import START
 
-from halo_scheduler import Command, Cron, Every, Manual, Outcome
+from halo_scheduler import After, Command, Cron, Every, HttpRequest, Manual, Once, Outcome, Prompt
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreError, StoreTooNewError
-from halo_scheduler.model import Follower, JobStatus, StatusReason
+from halo_scheduler.model import Backoff, Caps, Follower, JobStatus, Network, Policy, StatusReason
+from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.service.quick_list import JobLine, Overview
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.secret_names import SecretPlace
+from halo_scheduler.store.secrets import SecretPlace
 
 _SHARED = set(JobLine._fields) - {"waits_until"}
 
@@ -51,6 +51,46 @@ def test_a_line_says_what_the_job_says(path: Path) -> None:
     assert [line.last_outcome for line in lines if line.name == "failed"] == [Outcome.FAILURE]
 
 
+def test_the_json_form_is_that_of_the_job(path: Path) -> None:
+    folder = FolderSource(path="/srv/inbox")
+    policy = Policy(conditions=(Network(),), caps=Caps(runs_per_day=3), backoff=Backoff.double())
+    with _open(path) as scheduler:
+        scheduler.on_job_due(lambda _job, _run: Outcome.FAILURE)
+        follower = scheduler.add_job("follower", Manual(), Prompt(text="{{work.id}}", work_source=folder))
+        scheduler.add_job("active", Every("15m"), followers=[Follower(job_id=follower)], policy=policy)
+        scheduler.add_job("off", Cron("0 9 * * *", timezone="UTC"), Command(argv=("true",)), enabled=False)
+        scheduler.add_job(
+            "web", After("1h"), HttpRequest(url="https://example.org"), metadata={"b": "1", "a": ""}
+        )
+        scheduler.add_job("made", Once(START + 60_000), paused_by=StatusReason.ASSISTANT)
+        scheduler.pause_job(scheduler.add_job("paused", Every("1h"), group="night"), until=START + 1_000)
+        scheduler.trigger(scheduler.add_job("failed", Manual()))
+        hinted = scheduler.add_job("hinted", Every("1h"))
+        scheduler.propose_interval(hinted, "5m", ttl="1h", reason="busy")
+        scheduler.tick()
+        jobs = scheduler.list_jobs()
+    with Overview.open(START, path) as overview:
+        found = overview.list_data()
+    assert [data for data, _ in found] == [job.to_dict() for job in jobs]
+    assert [[*data] for data, _ in found] == [[*job.to_dict()] for job in jobs]
+    assert [situation.name for _, situation in found] == [job.name for job in jobs]
+
+
+def test_the_json_form_has_the_fields_that_an_older_version_did_not_store(path: Path) -> None:
+    with _open(path) as scheduler:
+        scheduler.add_job("old", Manual(), Command(argv=("true",)))
+        scheduler.add_job("broken", Manual(), Command(argv=("true",)))
+        scheduler._store.database.rows(
+            "UPDATE scheduler_jobs SET action = json_remove(action, '$.stdin'), policy = CASE name WHEN 'broken' "
+            "THEN '{\"jitter_percent\": 99}' ELSE json_remove(policy, '$.keep_awake', '$.caps.cost_per_day') END"
+        )
+    with _open(path) as scheduler:
+        jobs = scheduler.list_jobs()
+    with Overview.open(START, path) as overview:
+        assert [data for data, _ in overview.list_data()] == [job.to_dict() for job in jobs]
+    assert [job.name for job in jobs] == ["old"]
+
+
 def test_what_is_looked_for_is_found_as_elsewhere(path: Path) -> None:
     with _open(path) as scheduler:
         scheduler.add_job("Backup", Manual(), group="night")
@@ -80,7 +120,7 @@ def test_questions_and_what_waits_after_other_jobs_stand_beside(path: Path) -> N
     assert found == expected
     assert (found[first].question, found[then].waiting) == (
         "Which branch shall I take?",
-        replace(MAINS, since=START, cause_name="first"),
+        MAINS._replace(since=START, cause_name="first"),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import ask
 from machine import START, Bench
 
 from halo_scheduler import (
@@ -17,16 +18,21 @@ from halo_scheduler import (
     Manual,
     Once,
     Outcome,
+    PathExists,
     Policy,
     Run,
     ScheduleError,
+    SchedulerError,
     SchedulerShutdownError,
     ScheduleTriggerError,
     Source,
     Trigger,
 )
+from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import JobStatus, SkipReason, StatusReason
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.lookup import require_engine
 from halo_scheduler.service.scheduler import Scheduler
 
 _HOUR, _DAY = 3_600_000, 86_400_000
@@ -129,6 +135,43 @@ def test_an_invalid_update_is_refused_whole(bench: Bench, changes: dict[str, Any
     assert bench.scheduler.get_job(job_id) == before
 
 
+def test_enabled_reads_false_once_errors_disabled_a_job_and_enabling_resumes_it(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"), policy=Policy(max_errors=1))
+    bench.finish(bench.tick(_HOUR)[0], Outcome.FAILURE)
+    job = bench.job(job_id)
+    assert (job.enabled, job.spec.enabled, job.status_reason) == (False, True, StatusReason.ERRORS)
+    # Whatever keeps the stored value revives nothing.
+    bench.scheduler.update_job(job_id, description="edited")
+    assert not bench.job(job_id).enabled
+    bench.scheduler.update_job(job_id, enabled=True)
+    job = bench.job(job_id)
+    assert (job.enabled, job.errors, job.status, job.next_run_at) == (
+        True,
+        0,
+        JobStatus.IDLE,
+        START + 2 * _HOUR,
+    )
+
+
+def test_enabling_a_once_that_is_done_needs_a_new_time(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Once(START + _HOUR))
+    bench.finish(bench.tick(_HOUR)[0])
+    assert not bench.job(job_id).enabled
+    with pytest.raises(ScheduleError, match="its one time is past; give the job a new time instead"):
+        bench.scheduler.update_job(job_id, enabled=True)
+    bench.scheduler.update_job(job_id, enabled=True, schedule=Once(START + 3 * _HOUR))
+    assert bench.job(job_id).next_run_at == START + 3 * _HOUR
+
+
+def test_a_running_job_that_is_enabled_again_is_planned_when_its_run_ends(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    (run,) = bench.tick(_HOUR)
+    bench.scheduler.update_job(job_id, enabled=False)
+    bench.scheduler.update_job(job_id, enabled=True)
+    bench.finish(run)
+    assert bench.job(job_id).next_run_at == START + 2 * _HOUR
+
+
 def test_disabling_and_enabling_by_an_update(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.scheduler.update_job(job_id, enabled=False)
@@ -182,6 +225,7 @@ def test_jobs_are_listed_by_next_run_and_filtered(bench: Bench) -> None:
     assert names == ["Soon", "late", "never"]
     assert [job.name for job in bench.scheduler.list_jobs(group="g")] == ["Soon", "never"]
     assert [job.name for job in bench.scheduler.list_jobs(text="PHOTOS")] == ["Soon"]
+    assert [job.name for job in bench.scheduler.list_jobs(text="every 2 hours")] == ["late"]
     assert [job.name for job in bench.scheduler.list_jobs(metadata={"team": "a"})] == ["late"]
     assert bench.scheduler.list_jobs(status=JobStatus.PAUSED) == []
 
@@ -359,8 +403,9 @@ def test_stopping_waits_for_runs_and_counts_those_that_do_not_end(bench: Bench) 
     bench.scheduler.add_job("job", Every("1m"))
     bench.tick(60_000)
     with pytest.raises(SchedulerShutdownError) as caught:
-        bench.scheduler.stop(timeout_ms=10)
-    assert caught.value.running == 1
+        bench.scheduler.stop(timeout_ms=1_000)
+    assert (caught.value.running, caught.value.timed_out) == (1, True)
+    assert str(caught.value) == "1 run did not end within 1 s"
     assert bench.scheduler.status().state == "stopped"
 
 
@@ -482,3 +527,93 @@ def test_what_is_recorded_for_the_time_in_the_trash_is_told(bench: Bench) -> Non
     bench.scheduler.restore_job(job_id)
     (run,) = bench.scheduler.get_run_log(job_id)
     assert heard == [Change(ChangeKind.JOB, job_id), Change(ChangeKind.RUN_FINISHED, job_id, run.id)]
+
+
+# --- Would it start? -----------------------------------------------------------------------------------
+
+
+def _check(bench: Bench, job_id: str) -> SkipReason | None:
+    found = bench.scheduler.check(job_id)
+    assert found.would_start == (found.skip_reason is None)
+    return found.skip_reason
+
+
+def test_check_tells_whether_a_job_would_start_and_why_not(bench: Bench, tmp_path: Path) -> None:
+    scheduler = bench.scheduler
+    plain = scheduler.add_job("plain", Every("1h"))
+    assert _check(bench, plain) is SkipReason.NOT_DUE
+    assert _check(bench, scheduler.add_job("manual", Manual())) is SkipReason.NOT_DUE
+    asks = scheduler.add_job("asks", Every("1h"))
+    ask(scheduler, asks)
+    here = scheduler.add_job("here", Every("1h"), policy=Policy(conditions=(PathExists(path=str(tmp_path)),)))
+    away = PathExists(path=str(tmp_path / "away"))
+    gone = scheduler.add_job("gone", Every("1h"), policy=Policy(conditions=(away,)))
+    bench.clock.advance(_HOUR)
+    found = [_check(bench, job_id) for job_id in (plain, asks, here, gone)]
+    assert found == [None, SkipReason.NEEDS_INPUT, None, SkipReason.CONDITION]
+    bench.tick()
+    assert (_check(bench, plain), _check(bench, gone)) == (SkipReason.ALREADY_RUNNING, SkipReason.CONDITION)
+    scheduler.pause_job(gone)
+    assert _check(bench, gone) is SkipReason.PAUSED
+    scheduler.update_job(gone, enabled=False)
+    assert _check(bench, gone) is SkipReason.DISABLED
+    with pytest.raises(JobNotFoundError):
+        scheduler.check("unknown")
+
+
+def test_check_tells_of_limits_and_quiet_hours(bench: Bench) -> None:
+    scheduler = bench.scheduler
+    scheduler.set_group_limit("web", 1)
+    first = scheduler.add_job("first", Manual(), group="web")
+    second = scheduler.add_job("second", Every("1h"), group="web")
+    night = QuietTime(name="Night", group="night", start="00:30", end="06:00", timezone="UTC")
+    scheduler.settings.change(quiet_times=(night,))
+    quiet = scheduler.add_job("quiet", Every("1h"), group="night")
+    scheduler.trigger(first)
+    bench.tick()
+    bench.clock.advance(_HOUR)
+    assert (_check(bench, second), _check(bench, quiet)) == (SkipReason.AT_CAPACITY, SkipReason.QUIET_TIME)
+    bench.tick()
+    assert (_check(bench, second), _check(bench, quiet)) == (SkipReason.AT_CAPACITY, SkipReason.QUIET_TIME)
+    # A manual run that is about to start is no reason.
+    third = scheduler.add_job("third", Every("1h"))
+    bench.clock.advance(_HOUR)
+    scheduler.trigger(third)
+    assert _check(bench, third) is None
+
+
+def test_a_scheduler_that_waits_for_its_runs_is_stopping(bench: Bench) -> None:
+    bench.scheduler.add_job("job", Every("1h"))
+    (run,) = bench.tick(_HOUR)
+    engine = bench.scheduler.engine.get_engine()
+    engine.stop_claiming()
+    assert bench.scheduler.status().state == "stopping"
+    with pytest.raises(SchedulerError, match="Halo is stopping and waits for 1 run; nothing new starts"):
+        require_engine(bench.scheduler, starts=True)
+    require_engine(bench.scheduler)  # What runs can still be followed and stopped.
+    bench.open_runs.pop(run.id).set_result(None)
+    bench.scheduler.stop()
+    assert bench.scheduler.status().state == "stopped"
+    bench.tick()
+    assert bench.scheduler.status().state == "running"
+
+
+def test_a_store_that_cannot_be_written_does_not_keep_the_engine_from_stopping(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreUnavailableError("locked")
+
+    bench.tick()
+    monkeypatch.setattr(bench.scheduler._store.lease, "note_stopping", refuse)
+    bench.scheduler.stop()
+    assert bench.scheduler.status().state == "stopped"
+
+
+def test_a_job_in_the_trash_can_be_deleted_for_good(bench: Bench) -> None:
+    removed = bench.scheduler.add_job("a", Manual())
+    kept = bench.scheduler.add_job("b", Manual())
+    bench.scheduler.remove_job(removed)
+    bench.scheduler.jobs.delete_removed([removed, kept])
+    assert bench.scheduler.list_removed() == []
+    assert [job.id for job in bench.scheduler.list_jobs()] == [kept]

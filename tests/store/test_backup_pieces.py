@@ -11,8 +11,8 @@ import pytest
 from past_runs import Past
 
 from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.service.backups import make_backup, restore_backup
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.service.settings import make_backup, restore_backup
 from halo_scheduler.store import backup
 
 _NOW = 1_800_000_000_000

@@ -18,7 +18,8 @@ from halo_scheduler.model import (
     WaitingDetails,
     WaitingFor,
 )
-from halo_scheduler.store.job_records import COLUMNS, JobRecord, record_of, row_of
+from halo_scheduler.model.messages import text_message
+from halo_scheduler.store.job_records import COLUMNS, JobRecord, data_of, record_of, row_of
 
 _SPEC = JobSpec(
     name="the name",
@@ -32,7 +33,16 @@ _SPEC = JobSpec(
     metadata={"key": "value"},
     followers=(Follower(job_id="another", on=FollowOn.FAILURE),),
 )
-_HINTS = Hints(interval_ms=30_000, next_at=2, expires_at=3, reason="the advice", source=HintSource.JOB)
+_HINTS = Hints(
+    interval_ms=30_000,
+    next_at=2,
+    expires_at=3,
+    reason="the advice",
+    source=HintSource.JOB,
+    next_expires_at=18,
+    next_reason="the other advice",
+    next_source=HintSource.USER,
+)
 # No two alike, and none as it would be without being said.
 _RECORD = JobRecord(
     id="the id",
@@ -58,10 +68,11 @@ _RECORD = JobRecord(
     last_run_at=15,
     last_completed_at=16,
     last_outcome=Outcome.TIMEOUT,
-    last_error="the error",
+    last_message=text_message("the error"),
     paused_by=StatusReason.ASSISTANT,
     waiting_details=WaitingDetails(conditions=(MainsPower(),), until=5),
     waits_until=17,
+    last_ended_at=19,
 )
 
 
@@ -79,3 +90,7 @@ def test_what_became_of_a_job_is_of_its_kind() -> None:
     assert (record.waiting_for, record.next_source) == (WaitingFor.CONDITION, Source.BACKOFF)
     for name in ("disabled_reason", "waiting_for", "next_source", "last_outcome", "paused_by", "paused"):
         assert type(getattr(record, name)) is type(getattr(_RECORD, name)), name
+
+
+def test_a_row_as_data_is_what_its_job_is_as_data() -> None:
+    assert data_of(row_of(_RECORD)) == _RECORD.job.to_dict()

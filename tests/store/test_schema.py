@@ -1,4 +1,4 @@
-"""Bringing a database that holds every kind of waiting up to date, and refusing to while an older engine lives."""
+"""Bringing a database that holds every kind of stored sentence up to date; refusing to while an older engine lives."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.host.process import own_identity, process_start
 from halo_scheduler.model import NO_DETAILS, WaitingFor
+from halo_scheduler.model.messages import MessageKind, message, text_message
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import list_backups, restore
 from halo_scheduler.store.connection import Database
@@ -54,7 +55,7 @@ def _make(path: Path, version: int) -> None:
     for name, waiting in _JOBS.items():
         _insert_job(database, name, version, waiting)
     for number, (run_id, (reason, until)) in enumerate(
-        _CHAIN_RUNS.items() if version >= _WITH_REASONS else ()
+        _CHAIN_RUNS.items() if _WITH_REASONS <= version < _CLEARED_BY else ()
     ):
         database.rows(
             "INSERT INTO scheduler_requests (kind, job_id, run_id, at, payload, waiting_reason, waits_until) "
@@ -85,7 +86,8 @@ def _insert_job(
         "waiting_for": kind,
     }
     if version >= _WITH_REASONS:
-        columns |= {"waiting_reason": reason, "waits_until": until}
+        column = "waiting_reason" if version < _CLEARED_BY else "waiting_details"
+        columns |= {column: reason, "waits_until": until}
     database.rows(
         f"INSERT INTO scheduler_jobs ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
         list(columns.values()),
@@ -115,7 +117,39 @@ def test_sentences_about_waiting_are_cleared_and_the_rest_is_kept(path: Path, ve
     store.close()
 
 
-@pytest.mark.parametrize("version", range(1, _CLEARED_BY))
+@pytest.mark.parametrize("version", range(1, schema.NEWEST))
+def test_the_last_end_and_the_advice_on_a_single_run_are_taken_over(path: Path, version: int) -> None:
+    _make(path, version)
+    database = Database.open(path)
+    database.rows("UPDATE scheduler_jobs SET last_completed_at = 100, hint_next_at = 7, hint_expires_at = 8")
+    database.rows(
+        "UPDATE scheduler_jobs SET hint_reason = 'why', last_completed_at = NULL WHERE id = 'ready'"
+    )
+    for run_id, trigger, started_at, finished_at in (
+        ("own", "schedule", 10, 100),
+        ("manual", "manual", 150, 200),
+        ("trial", "test", 250, 300),
+        ("skipped", "chain", None, 400),
+    ):
+        database.rows(
+            "INSERT INTO scheduler_run_log (id, job_id, attempt, trigger, source, outcome, started_at, "
+            "finished_at, generation) VALUES (?, 'limit', 1, ?, 'manual', 'success', ?, ?, 1)",
+            [run_id, trigger, started_at, finished_at],
+        )
+    database.close()
+    store = Store.open(path, _NOW)
+    jobs = {record.id: record for record in store.jobs.all()}
+    assert (jobs["limit"].last_ended_at, jobs["power"].last_ended_at, jobs["ready"].last_ended_at) == (
+        200,
+        100,
+        None,
+    )
+    hints = jobs["ready"].hints
+    assert (hints.next_at, hints.next_expires_at, hints.next_reason) == (7, 8, "why")
+    store.close()
+
+
+@pytest.mark.parametrize("version", range(1, schema.NEWEST))
 def test_every_released_schema_becomes_the_new_one(path: Path, version: int) -> None:
     _make(path, version)
     schemas = []
@@ -135,6 +169,113 @@ def test_the_backup_before_the_step_leads_back_to_the_sentences(path: Path) -> N
     assert schema.stored_version(database) == 7
     rows: dict[str, str] = dict(database.rows("SELECT id, waiting_reason FROM scheduler_jobs"))
     assert rows == {name: reason for name, (_, reason, _) in _JOBS.items()}
+    database.close()
+
+
+# --- Sentences about runs ---------------------------------------------------------------------------
+
+_WITH_SENTENCES = 8
+_ERRORS = {
+    "fine": ("success", None, ""),
+    "code": ("failure", None, "it ended with exit code 3"),
+    "own words": ("failure", None, 'RuntimeError: "[{}]" \\ \u202e\ttab'),
+    "list": ("failure", None, "[1, 2]"),
+    "stopped": ("cancelled", None, "stopped by the user"),
+    "cap": ("skipped", "cap", "2 runs today, as many as its cap allows; it may run again after midnight"),
+    "missed": ("missed", "missed", "Halo was not running at that time"),
+    "starting": ("running", None, "waiting for free memory to start"),
+}
+_NOTES = {
+    "fine": "",
+    "code": "a process it started still runs (12)",
+    "own words": "started by hand in a quiet time; a line of its output could not be read: ::cost x",
+    "list": "[",
+    "stopped": "asked for by the assistant “codex”",
+    "cap": "",
+    "missed": "",
+    "starting": "it waited for free memory to start",
+}
+
+
+def _make_eighth(path: Path) -> None:
+    """Make a database as version 8 left it, with every kind of sentence about runs and jobs."""
+    database = Database.open(path)
+    for number in range(1, _WITH_SENTENCES + 1):
+        database.run_script(schema._steps()[number])
+    database.run_script(f"PRAGMA user_version = {_WITH_SENTENCES}")
+    for run_id, (outcome, reason, error) in _ERRORS.items():
+        _insert_job(database, run_id, 1, ("resources" if outcome == "running" else None, "", None))
+        database.rows("UPDATE scheduler_jobs SET last_error = ? WHERE id = ?", [error, run_id])
+        database.rows(
+            "INSERT INTO scheduler_run_log "
+            "(id, job_id, attempt, trigger, source, outcome, reason, error, note, generation) "
+            "VALUES (?, ?, 1, 'schedule', 'every', ?, ?, ?, ?, 1)",
+            [run_id, run_id, outcome, reason, error, _NOTES[run_id]],
+        )
+    database.rows(
+        'UPDATE scheduler_jobs SET waiting_details = \'{"name": "x"}\' WHERE waiting_for IS NOT NULL'
+    )
+    database.close()
+
+
+def test_sentences_about_runs_stay_readable(path: Path) -> None:
+    _make_eighth(path)
+    store = Store.open(path, _NOW)
+    runs = {run_id: store.runs.get(run_id) for run_id in _ERRORS}
+    jobs = {record.id: record for record in store.jobs.all()}
+    for run_id, (outcome, reason, error) in _ERRORS.items():
+        run = runs[run_id]
+        assert run is not None
+        assert (run.outcome, run.reason) == (outcome, reason)
+        assert (run.error, run.note) == (error, _NOTES[run_id])
+        assert run.message == text_message(error)
+        assert run.notes == tuple(filter(None, [text_message(_NOTES[run_id])]))
+        assert jobs[run_id].job.last_error == error
+    store.close()
+
+
+def test_no_run_waits_to_start_when_no_engine_runs(path: Path) -> None:
+    _make_eighth(path)
+    store = Store.open(path, _NOW)
+    assert [
+        record.id for record in store.jobs.all() if record.waiting_for or record.waiting_details != NO_DETAILS
+    ] == []
+    store.close()
+
+
+def test_a_note_is_added_to_what_an_older_version_noted(path: Path) -> None:
+    _make_eighth(path)
+    store = Store.open(path, _NOW)
+    for run_id in ("code", "fine", "list"):
+        store.runs.add_note(run_id, message(MessageKind.LEFT_RUNNING, pids=[7]))
+    notes = [run.note for run_id in ("code", "fine", "list") if (run := store.runs.get(run_id))]
+    left = "a process it started still runs (7)"
+    assert notes == [f"{_NOTES['code']}; {left}", left, f"[; {left}"]
+    store.close()
+
+
+def test_the_schema_of_the_eighth_version_becomes_the_new_one(path: Path) -> None:
+    _make_eighth(path)
+    schemas = []
+    for file in (path, path.with_name("new.db")):
+        store = Store.open(file, _NOW)
+        schemas.append(store.database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name"))
+        store.close()
+    assert schemas[0] == schemas[1]
+
+
+def test_the_backup_before_the_step_leads_back_to_the_sentences_about_runs(path: Path) -> None:
+    _make_eighth(path)
+    Store.open(path, _NOW).close()
+    (backup,) = list_backups(path)
+    restore(path, backup, _NOW + 1)
+    database = Database.open_for_reading(path)
+    assert schema.stored_version(database) == _WITH_SENTENCES
+    rows = {
+        run_id: (error, note)
+        for run_id, error, note in database.rows("SELECT id, error, note FROM scheduler_run_log")
+    }
+    assert rows == {run_id: (error, _NOTES[run_id]) for run_id, (_, _, error) in _ERRORS.items()}
     database.close()
 
 
@@ -172,11 +313,14 @@ def _lease(path: Path, pid: int, start: str, **changes: str | int) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("version", [1, 6, 7])
+@pytest.mark.parametrize("version", [1, 6, 7, 8])
 def test_the_schema_stays_as_it_is_while_an_older_engine_lives(
     path: Path, version: int, other_process: int
 ) -> None:
-    _make(path, version)
+    if version == _WITH_SENTENCES:
+        _make_eighth(path)
+    else:
+        _make(path, version)
     _lease(path, other_process, process_start(other_process) or "")
     with pytest.raises(
         StoreUnavailableError, match=rf"older Halo \(daemon, process {other_process}\); quit it"

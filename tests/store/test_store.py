@@ -24,6 +24,7 @@ from halo_scheduler.errors import (
 )
 from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
 from halo_scheduler.model.changes import Actor
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, check, list_backups, restore
@@ -31,10 +32,9 @@ from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.store.outputs import StoredOutput
-from halo_scheduler.store.secret_names import SecretName, SecretPlace
+from halo_scheduler.store.runs import Spent, StoredOutput
+from halo_scheduler.store.secrets import SecretName, SecretPlace
 from halo_scheduler.store.store import Store
-from halo_scheduler.store.usage import Spent
 
 _NOW = 1_700_000_000_000
 
@@ -714,7 +714,7 @@ def test_a_database_of_the_second_version_keeps_what_it_had(path: Path) -> None:
     _make_second(path)
     store = Store.open(path, _NOW + 1)
     assert store.database.rows("PRAGMA user_version") == [(max(schema._steps()),)]
-    assert store.jobs.all() == [_record()]
+    assert [record.evolve(last_ended_at=None) for record in store.jobs.all()] == [_record()]
     assert [run.id for run in store.history.log(RunFilter(), 10)] == ["b", "a"]
     assert [run.id for run in store.history.log(RunFilter(outcomes=[Outcome.FAILURE]), 10)] == ["a"]
     assert [run.id for run in store.history.failures_after(0, [], 10)] == ["a"]
@@ -1020,7 +1020,7 @@ def test_what_jobs_spend_is_added_up_by_day(path: Path) -> None:
 def test_a_note_is_added_behind_the_one_that_is_there(path: Path) -> None:
     store = _store_with_runs(path, "a")
     for note in ("one", "two"):
-        store.runs.add_note("a", note)
+        store.runs.add_note("a", message(MessageKind.TEXT, text=note))
     run = store.runs.get("a")
     assert run is not None
     assert run.note == "one; two"

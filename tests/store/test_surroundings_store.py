@@ -13,6 +13,7 @@ from chain_waits import NETWORK, quiet, waits
 
 from halo_scheduler import Every, Outcome, Policy, Run, Source, Trigger
 from halo_scheduler.model import NO_DETAILS, JobSpec, PathExists, SkipReason, WaitingFor
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
@@ -73,7 +74,7 @@ def test_only_jobs_that_lack_nothing_but_a_place_are_marked_so_and_each_once(sto
     )
     other = store.jobs.get("waits")
     assert other is not None
-    assert other.waiting == replace(NETWORK, since=_NOW)
+    assert other.waiting == NETWORK._replace(since=_NOW)
 
 
 @pytest.mark.parametrize(
@@ -139,18 +140,25 @@ def test_chain_runs_wait_by_the_age_of_their_cause_and_are_wanted_once(store: St
     assert store.requests.chain_runs() == [second]
 
 
+_BY_HAND = message(MessageKind.TEXT, text="started manually")
+
+
 def test_what_was_noted_of_a_run_under_way_is_kept_at_its_end(store: Store) -> None:
     store.jobs.insert([_due("1")])
     runs = [Run(id=name, job_id="1", trigger=Trigger.MANUAL, source=Source.MANUAL) for name in "abc"]
     store.runs.insert(runs, 1)
-    store.runs.add_note("a", "started by hand")
-    store.runs.add_note("b", "started by hand")
-    ends = {"a": "it left a process", "b": "", "c": "it left a process"}
+    store.runs.add_note("a", _BY_HAND)
+    store.runs.add_note("b", _BY_HAND)
+    left = (message(MessageKind.TEXT, text="it left a process"),)
+    ends = {"a": left, "b": (), "c": left}
     store.runs.finish(
-        [(name, RunEnd(outcome=Outcome.SUCCESS, finished_at=_NOW, note=note)) for name, note in ends.items()]
+        [
+            (name, RunEnd(outcome=Outcome.SUCCESS, finished_at=_NOW, notes=notes))
+            for name, notes in ends.items()
+        ]
     )
     notes = [found.note for found in map(store.runs.get, "abc") if found is not None]
-    assert notes == ["started by hand; it left a process", "started by hand", "it left a process"]
+    assert notes == ["started manually; it left a process", "started manually", "it left a process"]
 
 
 def test_one_attempt_of_a_slot_is_found(store: Store) -> None:

@@ -16,7 +16,7 @@ from process_probe import end_all, pids_in
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Prompt, SchedulerShutdownError
-from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.settings import Agent
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.service.scheduler import Scheduler
 

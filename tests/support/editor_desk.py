@@ -14,16 +14,16 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Backoff, Command, Cron, Limits, Policy, Prompt, Retry
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.conditions.looking import ConditionState
 from halo_scheduler.model import CatchUp, Condition, JobSpec, Notify
 from halo_scheduler.model.settings import Theme
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.editor.draft import Draft
+from ui.editor.frame import PageList
 from ui.editor.job_editor import JobEditor
-from ui.editor.page_list import PageList
 from ui.style.theme import Appearance
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText
 
 NOW = 1_784_000_000_000
 _W = TypeVar("_W", bound=QWidget)

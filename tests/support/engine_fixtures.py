@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from machine import Bench
 
-from halo_scheduler.engine import held_lease
+from halo_scheduler.engine import handle
 
 
 @pytest.fixture
 def dead_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let former processes count as dead: on a bench they are this one, which lives on."""
-    monkeypatch.setattr(held_lease, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(handle, "is_alive", lambda _pid, _start: False)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from halo_scheduler.work_sources.web import Web
 REPOSITORY = "halo/tasks"
 TOKEN = "ghp_0123456789abcdefSECRET"  # noqa: S105 - of a site that exists for a second
 _NOT_MODIFIED = 304
-_ISSUE = re.compile(r"(?:/api/v3)?/repos/([^/]+/[^/]+)/issues/([0-9]+)(/labels(?:/([^/]+))?)?")
+_ISSUE = re.compile(r"(?:/api/v3)?/repos/([^/]+/[^/]+)/issues/([0-9]+)(/comments|/labels(?:/([^/]+))?)?")
 _LIST = re.compile(r"(?:/api/v3)?/repos/([^/]+/[^/]+)/issues")
 _REPOSITORY = re.compile(r"(?:/api/v3)?/repos/([^/]+/[^/]+)")
 
@@ -40,6 +40,7 @@ class Issue:
     state: str = "open"
     is_pull_request: bool = False
     state_reason: str | None = None
+    comments: list[str] = field(default_factory=list)
 
     def has(self, label: str) -> bool:
         return label.lower() in {name.lower() for name in self.labels}
@@ -177,7 +178,9 @@ class GithubSite:
         issue = self.issues.get(int(match[2]))
         if issue is None:
             return 404, {"message": "Not Found"}, {}
-        if match[3]:
+        if match[3] == "/comments":
+            issue.comments.append(json.loads(ask.sent)["body"])
+        elif match[3]:
             return self._change_labels(ask, issue, unquote(match[4] or ""))
         if ask.method == "PATCH":
             for name, value in json.loads(ask.sent).items():

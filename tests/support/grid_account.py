@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from halo_scheduler import Cron, Every, Outcome, Run, Trigger, count_due
 from halo_scheduler.model import PassedReason
 from halo_scheduler.rules.planning import MOST_COUNTED
-from halo_scheduler.schedule.jitter import jitter_ms
-from halo_scheduler.schedule.next_run import next_run, previous_run
-from halo_scheduler.schedule.passed_over import read_summary
+from halo_scheduler.schedule.next_run import jitter_ms, next_run, previous_run, read_summary
 
 
 class GridAccount:
@@ -42,14 +40,17 @@ class GridAccount:
             assert sum(reasons.values()) == run.passed_over, run
             assert set(reasons) <= set(PassedReason), run
             blamed += reasons.get(PassedReason.RUNNING, 0)
-        assert blamed <= sum(self._points_under(run) for run in log), (self._schedule, slots)
+        ends = {(run.slot_at, run.attempt): run.finished_at for run in slots}
+        under = sum(self._points_under(run, ends.get((run.slot_at, run.attempt - 1))) for run in log)
+        assert blamed <= under, (self._schedule, slots)
 
-    def _points_under(self, run: Run) -> int:
-        """Return how many points came while a run was under way."""
+    def _points_under(self, run: Run, failed_at: int | None) -> int:
+        """Return how many points came while a run was under way, or waited to be tried again since `failed_at`."""
         if run.started_at is None:
             return 0
+        began_at = run.started_at if failed_at is None else failed_at
         ended_at = run.started_at if run.finished_at is None else run.finished_at
-        return int(count_due(self._schedule, run.started_at, ended_at, anchor_at=self._added_at))
+        return int(count_due(self._schedule, began_at, ended_at, anchor_at=self._added_at))
 
     def _has_own_point(self, slot_at: int) -> bool:
         """Tell whether a slot is a grid point, perhaps with its jitter; those of a backoff lie between two."""

@@ -13,7 +13,7 @@ from machine import Bench
 from halo_scheduler import Every, Run
 from halo_scheduler.conditions.surroundings import Finding
 from halo_scheduler.model import Condition, PathExists, Schedule
-from halo_scheduler.why.answer import Answer, Verdict
+from halo_scheduler.why.inquiry import Answer, Verdict
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 EIGHT = utc_ms("2025-01-06T07:00Z")  # Monday, 08:00 in Berlin

@@ -15,8 +15,8 @@ from ui.main_window.details.pane import DetailPane
 from ui.main_window.job_actions import JobActions
 from ui.main_window.table.job_rows import JobRow, make_row
 from ui.style.theme import Appearance
-from ui.widgets.link_line import LinkLine
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText
+from ui.widgets.signs import LinkLine
 
 
 def rows_of(scheduler: Scheduler, *job_ids: str) -> list[JobRow]:

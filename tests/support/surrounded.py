@@ -22,7 +22,7 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.schedule.quiet_times import quiet_at
+from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 
@@ -68,7 +68,7 @@ class SurroundedMachine(RuleBasedStateMachine):
         except JobNotFoundError:
             assert record.removed_at is not None
         except ScheduleError as error:
-            assert "for ever" in str(error) or "after itself" in str(error) or "in the trash" in str(error)
+            assert "forever" in str(error) or "after itself" in str(error) or "in the trash" in str(error)
 
     @precondition(lambda self: hasattr(self, "bench") and bool(self._waiting_runs()))
     @rule(data=st.data())

@@ -176,7 +176,7 @@ def test_a_schedule_that_is_none_is_a_fault_with_its_line(schedule: str, fault: 
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        ("schedules: {}\n", "name: must be text"),
+        ("name: 5\nschedules: {}\n", "name: must be text"),
         ("name: a\nschedules: [x]\n", "line 2, schedules: must be a map of schedules"),
         (
             "name: a\nschedules: {}\ninstances: {max_concurrent: many}\n",
@@ -210,3 +210,38 @@ def test_of_much_that_is_not_kept_some_is_named() -> None:
     note = drafts.jobs[-1].notes[-1]
     assert note.startswith("not kept: k0, k1, k2,")
     assert note.endswith(", k19 and 8980 more")
+
+
+_NAMELESS = "schedules:\n  daily: {type: cron, cron: '@daily', prompt: x, work_source: {type: github}}\n"
+
+
+def test_an_agent_without_a_name_is_called_like_its_file() -> None:
+    drafts = read_jobs(_NAMELESS.encode(), "/srv/agents/reviewer.yaml", repository="me/shop")
+    assert [draft.spec.name for draft in drafts.jobs] == ["reviewer/daily"]
+    assert dict(drafts.group_limits) == {"reviewer": 1}
+    with pytest.raises(FileError, match="name: is missing; add the agent's name"):
+        read_jobs(_NAMELESS.encode())
+
+
+def test_a_repository_that_a_source_lacks_can_be_given() -> None:
+    (fault,) = _read(_NAMELESS).faults
+    assert fault.message == "is missing; write the repository like owner/name, or add --repo owner/name"
+    (draft,) = read_jobs(_NAMELESS.encode(), "a.yaml", repository="me/shop").jobs
+    source = _prompt(draft.spec).work_source
+    assert isinstance(source, GithubSource)
+    assert source.repository == "me/shop"
+    named = _NAMELESS.replace("type: github}", "type: github, repo: me/own}")
+    source = _prompt(read_jobs(named.encode(), "a.yaml", repository="me/shop").jobs[0].spec).work_source
+    assert isinstance(source, GithubSource)
+    assert source.repository == "me/own"
+
+
+def test_runs_of_an_agent_are_spread_by_five_percent() -> None:
+    specs = _specs(_AGENT)
+    assert {name: spec.policy.jitter_percent for name, spec in specs.items()} == {
+        "coder/issues": 5,
+        "coder/daily": 5,
+        "coder/old": 5,
+        "coder/hook": 0,
+        "coder/talk": 0,
+    }

@@ -13,24 +13,20 @@ from timing import at_most_ms
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import After, Backoff, Command, Cron
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.transfer.crontab_names import name_of_command, name_of_comment
+from halo_scheduler.transfer.crontab_lines import name_of_command, name_of_comment
 from halo_scheduler.transfer.crontab_reading import read_crontab
-from halo_scheduler.transfer.crontab_users import is_user
 from halo_scheduler.transfer.crontab_writing import write_crontab
 from halo_scheduler.transfer.drafts import Draft, Drafts
 from halo_scheduler.transfer.exporting import read_jobs
 from halo_scheduler.transfer.text_file import FileError
+from halo_scheduler.transfer.timer_reading import Machine
 
 _CRONTABS = sorted((Path(__file__).parents[1] / "data" / "crontabs").glob("*.crontab"))
+_SYSTEM_CRONTABS = sorted((Path(__file__).parents[1] / "data" / "system_crontabs").glob("*.crontab"))
 
 
-def _read(text: str, *, is_system: bool = False) -> Drafts:
-    return read_crontab(
-        text.encode(),
-        is_user={"root", "www-data", "mail"}.__contains__,
-        is_program={"tar", "nice"}.__contains__,
-        is_system=is_system,
-    )
+def _read(text: str) -> Drafts:
+    return read_crontab(text.encode())
 
 
 def _job(draft: Draft) -> dict[str, Any]:
@@ -57,7 +53,7 @@ def test_there_are_many_crontabs() -> None:
 
 @pytest.mark.parametrize("path", _CRONTABS, ids=[path.stem for path in _CRONTABS])
 def test_a_crontab_is_read_as_cron_reads_it(path: Path) -> None:
-    drafts = read_crontab(path.read_bytes(), is_user={"root", "www-data", "mail"}.__contains__)
+    drafts = read_crontab(path.read_bytes())
     expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     assert [_job(draft) for draft in drafts.jobs] == expected["jobs"]
     assert [[one.line, one.what] for one in drafts.left_out] == expected.get("left_out", [])
@@ -130,46 +126,42 @@ def test_what_is_no_crontab_is_refused(text: str) -> None:
         read_jobs(text.encode())
 
 
-def test_what_stands_where_a_user_would_may_be_a_program() -> None:
-    text = '0 1 * * * mail -s "It is 10" joe%Joe,%%Where are you?%\n0 2 * * * mail < /dev/null\n'
-    assert [draft.spec.name for draft in _read(text).jobs] == ["mail", "mail 2"]
-    (fault,) = _read("0 1 * * * x\n0 2 * * * root -n newsyslog\n").faults
-    assert "name a user before the command (root)" in fault.message
+def test_the_first_word_of_a_users_crontab_is_a_program_whatever_users_there_are() -> None:
+    text = "0 1 * * * mail -s 'It is 10' joe\n0 2 * * * root /opt/backup\n"
+    assert [draft.spec.name for draft in read_jobs(text.encode(), "/home/me/crontab").jobs] == [
+        "mail",
+        "root",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("text", "is_system"),
-    [
-        ("0 1 * * * deploy /opt/backup\n0 2 * * * tar x", True),
-        ("# m h dom mon dow user  command\n0 1 * * * deploy /opt/backup\n0 2 * * * tar x", False),
-        (
-            "# *  *  *  *  * user-name  command to be executed\n0 1 * * * deploy nice x\n0 2 * * * cd / && x",
-            False,
-        ),
-        ("#minute hour mday month wday who command\n0 1 * * * deploy x\n@daily ./deploy x", False),
-    ],
-)
-def test_in_a_system_crontab_a_user_need_not_be_known_here(text: str, is_system: bool) -> None:
-    drafts = _read(text, is_system=is_system)
-    assert len(drafts.jobs) == 1
-    assert ["(deploy)" in fault.message for fault in drafts.faults] == [True]
+@pytest.mark.parametrize("path", _SYSTEM_CRONTABS, ids=[path.stem for path in _SYSTEM_CRONTABS])
+def test_of_a_system_crontab_the_lines_of_one_user_are_taken(path: Path) -> None:
+    drafts = read_crontab(path.read_bytes(), user="root")
+    expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    assert [_job(draft) for draft in drafts.jobs] == expected["jobs"]
+    assert [[one.line, one.why.partition(";")[0]] for one in drafts.left_out] == expected.get("left_out", [])
+    faults = [[one.line, one.message.partition(" (in:")[0]] for one in drafts.faults]
+    assert faults == expected.get("faults", [])
 
 
-def test_a_file_of_the_system_is_known_by_its_place() -> None:
-    for name in ("/etc/crontab", "/etc/cron.d/backup"):
-        (fault,) = read_jobs(b"0 1 * * * no-such-user /opt/backup", name).faults
-        assert "a system crontab" in fault.message
-    assert read_jobs(b"0 1 * * * no-such-user /opt/backup", "/home/me/crontab").faults == ()
+def test_lines_of_other_users_are_listed() -> None:
+    drafts = read_crontab(b"2 * * * * logcheck /usr/sbin/logcheck\n3 * * * * me /opt/x\n", user="me")
+    assert [str(one) for one in drafts.left_out] == [
+        "line 1: 2 * * * * logcheck /usr/sbin/logcheck: runs as logcheck; jobs of Halo run as you (me)"
+    ]
+    assert [_job(draft)["command"] for draft in drafts.jobs] == ["/opt/x"]
 
 
-def test_a_word_that_may_be_an_unknown_user_is_told() -> None:
-    told, *others = _read(
-        "0 1 * * * deploy /opt/backup\n0 2 * * * tar /opt\n0 3 * * * deploy now\n0 4 * * * cd /opt && x"
-    ).jobs
-    assert told.notes == (
-        "there is no program deploy here; if it is the user of a system crontab, take that word out",
-    )
-    assert [draft.notes for draft in others] == [(), (), ()]
+def test_a_file_of_the_system_is_known_by_its_place_or_by_being_told() -> None:
+    machine = Machine(user="me")
+    for name, is_system in (
+        ("/etc/crontab", False),
+        ("/etc/cron.d/backup", False),
+        ("old", True),
+        ("", True),
+    ):
+        drafts = read_jobs(b"0 1 * * * me /opt/backup", name, machine=machine, is_system=is_system)
+        assert [_job(draft)["command"] for draft in drafts.jobs] == ["/opt/backup"]
 
 
 def test_an_anacrontab_is_refused() -> None:
@@ -188,29 +180,6 @@ def test_variables_are_not_kept_a_million_times() -> None:
     again = "".join(f"V{number}=x\n" for number in range(900)) + "A=x\n" * 100_000 + "@daily x\n"
     with at_most_ms(3_000):
         assert len(_read(again).jobs) == 1
-
-
-def test_users_are_looked_up_once_each_and_not_without_end() -> None:
-    asked: list[str] = []
-
-    def look_up(word: str) -> bool:
-        asked.append(word)
-        return False
-
-    lines = "".join(f"@daily u{number} /opt/x\n" for number in range(1_000)) * 2
-    drafts = read_crontab(lines.encode(), is_user=look_up, is_program=look_up)
-    assert len(drafts.jobs) == 2_000
-    assert len(asked) == 600
-    assert drafts.jobs[299].notes != ()
-    assert drafts.jobs[300].notes == ()
-
-
-def test_users_are_no_programs() -> None:
-    assert is_user("root")
-    assert not is_user("nobody-of-this-name")
-    assert not is_user("\0")
-    # There is a user of this name on many systems, and a program on all.
-    assert not is_user("sync")
 
 
 @pytest.mark.parametrize(
@@ -232,6 +201,7 @@ def test_users_are_no_programs() -> None:
         ("echo 'a;b' && y", "echo"),
         ("'unclosed quote", "'unclosed quote"),
         ("A=1", "A=1"),
+        ("if [ -x /opt/x ] && [ $(date +%d) -le 7 ]; then nice /opt/x; fi", "x"),
         ("tool\x1b[31m/x", "x"),
     ],
 )

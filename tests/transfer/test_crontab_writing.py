@@ -19,6 +19,7 @@ from halo_scheduler.model import (
     JobSpec,
     Once,
     Prompt,
+    Reminder,
     Schedule,
     action_from_dict,
 )
@@ -64,6 +65,7 @@ def test_a_command_is_written_for_a_plain_shell(action: Command, line: str) -> N
             "it runs 5 minutes after it finishes, and cron knows no ends of runs",
         ),
         (Command(argv=("x",)), Once(5), "it runs once"),
+        (Reminder(title="Stand up"), _CRON, "it is a reminder"),
         (Callback("f"), _CRON, "it calls a function of another program"),
         (Prompt(text="x"), _CRON, "it asks an agent"),
         (Command(argv=("x",), work_source=FolderSource(path="/x")), _CRON, "it is given work items"),
@@ -102,7 +104,7 @@ def test_every_job_is_a_line_or_a_reason(specs: list[JobSpec]) -> None:
     for spec in specs:
         assert any(line.startswith(f"# {shown_spec(spec.name)}") for line in lines)
     entries = [line for line in lines if line and not line.startswith(("#", "CRON_TZ="))]
-    drafts = read_crontab(text.encode(), is_user=lambda _word: False)
+    drafts = read_crontab(text.encode())
     assert drafts.faults == ()
     assert len(drafts.jobs) == len(entries)
     commands = [spec.action for spec in specs if isinstance(spec.action, Command)]

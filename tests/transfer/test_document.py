@@ -266,7 +266,7 @@ def test_secrets_are_named_but_never_there() -> None:
         (
             "version: 1\njobs:\n"
             + "".join(f"- {{name: j{n}, followers: [j{n ^ 1}]}}\n" for n in range(9_000)),
-            "line 3, jobs[0].followers: j0 → j1 → j0: these jobs would start each other for ever;",
+            "line 3, jobs[0].followers: j0 → j1 → j0: these jobs would start each other forever;",
         ),
     ],
     ids=range(6),
@@ -280,5 +280,5 @@ def test_too_many_quiet_times_are_one_fault() -> None:
     with at_most_ms(2_000):
         drafts = read_document(f"version: 1\nquiet_times: [{'{},' * 9_000}]\n".encode())
     assert [str(fault) for fault in drafts.faults] == [
-        "line 2, quiet_times: at most 100 quiet times are kept"
+        "line 2, quiet_times: at most 100 quiet hours can be stored"
     ]

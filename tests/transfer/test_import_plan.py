@@ -24,14 +24,14 @@ from halo_scheduler.model import (
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
-from halo_scheduler.transfer.field_changes import FieldChange
-from halo_scheduler.transfer.import_plan import Existing, ImportPlan, plan_import
-from halo_scheduler.transfer.surrounding_changes import (
+from halo_scheduler.transfer.import_changes import (
+    FieldChange,
     LimitChange,
     QuietTimeChange,
     changed_quiet_times,
     quiet_time_changes,
 )
+from halo_scheduler.transfer.import_plan import Existing, ImportPlan, plan_import
 from halo_scheduler.transfer.text_file import FileError
 
 _NOW = 1_800_000_000_000
@@ -266,7 +266,7 @@ def test_a_job_follows_neither_itself_nor_twice(followers: tuple[str, ...]) -> N
 def test_a_circle_is_refused_with_its_names() -> None:
     jobs = {"c": _spec("c", followers=(Follower(job_id="a"),)), "a": _spec("a")}
     plan = _plan(_draft("a", "b"), _draft("b", "c"), _draft("d"), jobs=jobs)
-    circle = "a → b → c → a: these jobs would start each other for ever; take one out of the circle"
+    circle = "a → b → c → a: these jobs would start each other forever; remove one from the cycle"
     assert _faults(plan) == [f"followers: {circle}"] * 2
     assert list(plan.new_ids) == ["d"]
 
@@ -333,7 +333,7 @@ def test_a_job_that_is_over_may_be_changed_but_not_to_another_past_time() -> Non
     (changed,) = _plan(same, jobs=jobs).changed
     assert changed.after == replace(jobs["1"], description="new")
     assert _faults(_plan(_draft("a", schedule=Once(_NOW - 2_000)), jobs=jobs)) == [
-        "schedule.once: this time is in the past; give one that lies ahead"
+        "schedule.once: this time is in the past; enter a future time"
     ]
 
 
@@ -412,7 +412,7 @@ def test_more_quiet_times_than_are_kept_are_refused() -> None:
     more = tuple(QuietTime(name=str(number)) for number in range(60, 120))
     existing = Existing(settings=Settings(quiet_times=many))
     plan = plan_import(Drafts(quiet_times=more), existing, _NOW, str)
-    assert _faults(plan) == ["quiet_times: at most 100 quiet times are kept"]
+    assert _faults(plan) == ["quiet_times: at most 100 quiet hours can be stored"]
 
 
 def test_limits_of_groups_that_are_not_named_stay() -> None:

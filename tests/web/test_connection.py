@@ -95,6 +95,13 @@ def test_a_header_that_cannot_be_read_is_refused(line: bytes) -> None:
         _read(_OK + line + b"\r\nContent-Length: 0\r\n\r\n")
 
 
+def test_headers_are_read_as_they_were_sent() -> None:
+    raw = b"A: one, two\r\nB:\t three \t\r\na: \xe4:b\r\nEmpty:\r\nLF-Only: x\nContent-Length: 0\r\n\r\n"
+    headers = _read(_OK + raw)[0].headers
+    assert headers.getlist("A") == ["one, two", "\xe4:b"]
+    assert [headers[name] for name in ("b", "empty", "lf-only")] == ["three", "", "x"]
+
+
 def test_a_folded_header_is_one_line() -> None:
     assert _read(_OK + b"X: a\r\n \t b\r\nContent-Length: 0\r\n\r\n")[0].headers["x"] == "a b"
 

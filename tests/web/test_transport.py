@@ -36,6 +36,21 @@ def test_a_cancelled_transport_does_not_wake_the_next_one_of_its_thread(
     assert len(polls) == 1
 
 
+def test_a_pause_of_the_server_is_told_of_once() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    told: list[str] = []
+    with theirs, Transport(0.2) as transport:
+        transport.attach(ours)
+        transport.on_wait = lambda: told.append("it waits")
+        theirs.send(b"!")
+        transport.receive_into(bytearray(1))
+        assert told == []
+        with pytest.raises(DeadlineError):
+            transport.receive_into(bytearray(1))
+    assert told == ["it waits"]
+
+
 def test_two_transports_of_a_thread_are_cancelled_apart() -> None:
     with Transport() as one, Transport() as other:
         one.cancel()

@@ -19,7 +19,7 @@ from halo_scheduler import (
     Retry,
 )
 from halo_scheduler.model import Caps, CatchUp, Schedule, StatusReason
-from halo_scheduler.why.answer import Verdict
+from halo_scheduler.why.inquiry import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -79,9 +79,9 @@ def test_sleep_is_told_as_such(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     morning.jump("10:05")
-    assert morning.said("8:30")[1][0] == "The machine slept from 08:20 to 10:05."
+    assert morning.said("8:30")[1][0] == "The computer slept from 08:20 to 10:05."
     assert morning.said("10:00")[1][1] == (
-        "The machine slept from 08:20 to 10:05: this run caught up on that time."
+        "The computer slept from 08:20 to 10:05: this run caught up on that time."
     )
 
 
@@ -106,7 +106,7 @@ def test_a_slot_that_nobody_looked_at_yet_is_due(morning: Morning) -> None:
     morning.clock.set(at("8:15") + 5 * SECOND)
     assert morning.said("8:15") == (
         Verdict.WAITING,
-        ["The schedule gives 08:15: every 15 minutes.", "It has been due since 08:15."],
+        ["Next: 08:15 (every 15 minutes).", "It has been due since 08:15."],
     )
 
 
@@ -121,7 +121,7 @@ def test_a_pause_is_told_with_its_ends(morning: Morning) -> None:
     assert morning.said("8:30") == (Verdict.PAUSED, ["It has been paused since 08:20, until 09:10."])
     assert morning.said("9:00") == (
         Verdict.PAUSED,
-        ["It is paused until 09:10.", "Then it goes on: every 15 minutes."],
+        ["It is paused until 09:10.", "After that: every 15 minutes."],
     )
     assert morning.said("9:15")[0] is Verdict.EXPECTED
     morning.until("9:20")
@@ -272,7 +272,9 @@ def test_a_cap_and_a_question_tell_what_held_the_slot_back(morning: Morning) -> 
     (question,) = morning.scheduler.questions.list()
     morning.scheduler.questions.dismiss(question.id)
     morning.until("8:50")
-    assert morning.said("8:45")[1][0].startswith("It was skipped at 08:45: 1 run today, as many as its cap")
+    assert morning.said("8:45")[1][0].startswith(
+        "It was skipped at 08:45: 1 run today, which is its daily limit"
+    )
 
 
 # --- It was passed over -----------------------------------------------------------------------------------------

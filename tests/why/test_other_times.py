@@ -22,7 +22,7 @@ from halo_scheduler import (
 from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import Follower
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.why.answer import Verdict
+from halo_scheduler.why.inquiry import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -287,11 +287,11 @@ def _last_sentence(path: Path, schedule: Cron, made_at: str, asked_at: str) -> s
             "02:00 to 03:00: 03:00 takes the place of its times in between.",
         ),
         ("*/30 * * * *", "2025-03-30T01:00Z", "02:00 to 03:00: its times in between do not exist."),
-        ("0 3 * * *", "2025-03-30T01:00Z", "at 03:00 every day."),
+        ("0 3 * * *", "2025-03-30T01:00Z", "(at 03:00 every day)."),
         ("30 2 * * *", "2025-10-26T00:30Z", "03:00 to 02:00: it runs in the first pass only."),
         ("30 2 * * *", "2025-10-26T01:30Z", "03:00 to 02:00: it runs in the first pass only."),
         ("*/30 * * * *", "2025-10-26T01:30Z", "03:00 to 02:00: it runs in both passes of that time."),
-        ("30 3 * * *", "2025-10-26T02:30Z", "at 03:30 every day."),
+        ("30 3 * * *", "2025-10-26T02:30Z", "(at 03:30 every day)."),
     ],
 )
 def test_a_change_of_the_clocks_is_told_where_it_moves_a_time(

@@ -15,7 +15,7 @@ from halo_scheduler import (
 )
 from halo_scheduler.model import Follower, HintSource, InQuietTime
 from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.why.answer import Verdict
+from halo_scheduler.why.inquiry import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -74,7 +74,7 @@ def test_a_run_by_hand_is_told_for_the_minute_in_which_it_started(morning: Morni
     morning.finish(morning.tick()[0])
     answer = morning.ask("8:20")
     assert (answer.verdict, answer.run_id) == (Verdict.RAN, run_id)
-    assert answer.sentences == ("It was started by hand at 08:20 and succeeded within a second.",)
+    assert answer.sentences == ("It was started manually at 08:20 and succeeded within a second.",)
 
 
 def test_a_run_by_hand_is_told_beside_what_became_of_the_slot(morning: Morning) -> None:
@@ -89,7 +89,7 @@ def test_a_run_by_hand_is_told_beside_what_became_of_the_slot(morning: Morning) 
         Verdict.PAUSED,
         [
             "It has been paused since 08:15.",
-            "It was started by hand at 08:30 and succeeded within a second.",
+            "It was started manually at 08:30 and succeeded within a second.",
         ],
     )
 
@@ -126,7 +126,7 @@ def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(mo
     morning.scheduler.trigger(cause)
     morning.finish(morning.tick()[0])
     assert morning.said("8:06")[1][0].startswith(
-        "It was to run after a run of first, and was skipped at 08:06: it was to start in the quiet time"
+        "It was to run after a run of first, and was skipped at 08:06: it was to start in the quiet hours"
     )
 
 
@@ -195,7 +195,7 @@ def test_a_run_that_was_stopped_says_so_once(morning: Morning) -> None:
     morning.tick(2 * MINUTE)
     morning.tick()
     assert morning.said("8:15")[1] == [
-        "It started at 08:15 and was stopped after 2 min: it ran longer than its time limit."
+        "It started at 08:15 and timed out after 2 min: it ran longer than its time limit."
     ]
     cancelled = morning.begin("8:30")
     morning.clock.advance(MINUTE)
@@ -340,10 +340,10 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
     morning.scheduler.settings.change(quiet_times=(QuietTime(name="Calls", start="08:10", end="08:50"),))
     morning.add()
     assert morning.said("8:15")[1][-1] == (
-        "That is in the quiet time Calls: it starts when that ends, at 08:50."
+        "That is in the quiet hours Calls: it starts when they end, at 08:50."
     )
     assert morning.said("8:30")[1][-1] == (
-        "Both lie in the quiet time Calls: one run, at its end at 08:50, will stand for them."
+        "Both fall in the quiet hours Calls: one run, when they end at 08:50, covers both."
     )
     morning.until("8:20")
     assert morning.said("8:15")[1][-2:] == [
@@ -361,7 +361,7 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
     morning.scheduler.update_job(morning.job_id, policy=Policy(in_quiet_time=InQuietTime.SKIP))
     next_day = at("8:15") + DAY
     assert morning.scheduler.jobs.why(morning.job_id, next_day, span_ms=MINUTE).sentences[-1] == (
-        "It lies in the quiet time Calls, so it will be skipped."
+        "It falls in the quiet hours Calls, so it will be skipped."
     )
     morning.clock.set(next_day - MINUTE)
     for run in morning.tick():
@@ -370,5 +370,5 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
     answer = morning.scheduler.jobs.why(morning.job_id, next_day, span_ms=MINUTE)
     assert (answer.verdict, answer.sentences[0]) == (
         Verdict.SKIPPED,
-        "It was skipped at 08:15: it was to start in the quiet time Calls, which ends at 08:50.",
+        "It was skipped at 08:15: it was to start in the quiet hours Calls, which end at 08:50.",
     )

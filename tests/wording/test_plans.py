@@ -11,6 +11,7 @@ from chain_waits import BEHIND, LIMIT, MAINS, quiet, unmet, waits
 
 from halo_scheduler import After, Backoff, Every, Hints, Job, Limits, Manual, Policy, Retry, Source
 from halo_scheduler.model import (
+    Capacity,
     FollowOn,
     HintSource,
     Idle,
@@ -25,16 +26,12 @@ from halo_scheduler.model import (
     Waiting,
     WaitingFor,
 )
+from halo_scheduler.model.plans import Topic
 from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.schedule.governor import plan_next_run
-from halo_scheduler.wording.plans import (
-    PlanText,
-    Predecessor,
-    duration_in_words,
-    error_sentences,
-    explain_plan,
-    moment_in_words,
-)
+from halo_scheduler.wording.hints import hint_words
+from halo_scheduler.wording.measures import moment_in_words
+from halo_scheduler.wording.plans import PlanText, Predecessor, explain_plan
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -69,54 +66,54 @@ def _explained(job: Job, *, failed: bool = False, attempt: int = 1, jitter_perce
 
 
 def test_the_schedule_alone_is_one_sentence() -> None:
-    assert _explained(_JOB) == ["The schedule gives 14:00: every 15 minutes."]
+    assert _explained(_JOB) == ["Next: 14:00 (every 15 minutes)."]
 
 
 def test_another_day_is_named() -> None:
     once = replace(_JOB, schedule=Once("2026-12-24T18:00:00+01:00"))
-    assert _explained(once) == ["The schedule gives 24 Dec at 18:00: once, on 24 Dec 2026 at 18:00."]
+    assert _explained(once) == ["Next: 24 Dec at 18:00 (once, on 24 Dec 2026 at 18:00)."]
     assert moment_in_words(utc_ms("2027-01-01T00:00Z"), _NOW) == "1 Jan 2027 at 01:00"
 
 
 def test_a_job_that_waits_after_its_end_says_since_when() -> None:
     job = replace(_JOB, schedule=After("5m"))
     assert _explained(job) == ["It has never run, so it is due at once."]
-    job = replace(job, last_completed_at=_NOW - _MINUTE)
-    assert _explained(job) == ["The schedule gives 13:54: 5 minutes after it finishes."]
+    job = replace(job, last_completed_at=_NOW - _MINUTE, last_ended_at=_NOW - _MINUTE)
+    assert _explained(job) == ["Next: 13:54 (5 minutes after it finishes)."]
 
 
 def test_errors_delay_and_say_what_comes_at_the_limit() -> None:
     job = replace(_JOB, errors=3, last_completed_at=_NOW - _SECOND)
     assert _explained(job) == [
-        "The schedule gives 14:00: every 15 minutes.",
+        "Next: 14:00 (every 15 minutes).",
         "After 2 more failures in a row it will be disabled.",
     ]
     job = replace(job, errors=4)
     assert _explained(job) == [
-        "The schedule gives 14:00: every 15 minutes.",
-        "It failed 4 times in a row: it waits 15 min after the last end, so 14:04:59.",
+        "Next: 14:00 (every 15 minutes).",
+        "Delayed to 14:04:59: 15 min back-off after 4 failures in a row.",
         "After one more failure in a row it will be disabled.",
     ]
     never = replace(job, errors=1, policy=Policy(max_errors=0, backoff=Backoff.ladder(_HOUR)))
-    assert _explained(never)[1:] == ["It failed once: it waits 1 h after the last end, so 14:49:59."]
+    assert _explained(never)[1:] == ["Delayed to 14:49:59: 1 h back-off after a failure."]
 
 
 def test_a_doubled_interval_says_by_how_much() -> None:
     job = replace(_JOB, errors=2, policy=Policy(backoff=Backoff.double()))
-    assert _explained(job)[1] == "It failed twice in a row: its interval is longer by 45 min, so 14:45."
+    assert _explained(job)[1] == "Delayed to 14:45: the interval is 45 min longer after 2 failures in a row."
 
 
 def test_a_backoff_of_errors_that_are_forgotten_still_speaks() -> None:
     plan = plan_next_run(Every("15m"), _NOW, errors=5, anchor_at=_ANCHOR)
     job = replace(_JOB, next_run_at=plan.at, next_source=plan.source)
     sentences = explain_plan(job, plan.trail, _NOW).sentences
-    assert sentences[1] == "It failed: it waits 1 h after the last end, so 14:50."
+    assert sentences[1] == "Delayed to 14:50: 1 h back-off after a failure."
 
 
 def test_a_retry_counts_its_attempts() -> None:
     job = replace(_JOB, policy=Policy(retry=Retry(attempts=3)), last_completed_at=_NOW)
     assert _explained(job, failed=True, attempt=1)[-1] == (
-        "The last attempt failed: attempt 2 of 4 follows after 1 min, at 13:51."
+        "The last attempt failed. Attempt 2 of 4 starts 1 min later, at 13:51."
     )
 
 
@@ -125,13 +122,13 @@ def test_advice_is_named_with_its_reason() -> None:
     job = replace(_JOB, hints=hints)
     assert _explained(job)[1:] == [
         "A program asked for a run every 5 min (new mail), so 13:55.",
-        "What was asked for counts until 14:50.",
+        "Hint active until 14:50.",
     ]
     job = replace(_JOB, hints=Hints(next_at=_NOW - _HOUR, expires_at=_NOW + _HOUR))
     assert _explained(job)[1:] == [
         "A program asked for a run at 12:50.",
-        "That is past, so it is due at once.",
-        "What was asked for counts until 14:50.",
+        "That time has passed, so it is due now.",
+        "Hint active until 14:50.",
     ]
 
 
@@ -157,8 +154,8 @@ def test_advice_that_limits_overrule_is_still_told() -> None:
     )
     assert _explained(job)[1:] == [
         "You asked for a run every 1 min, so 13:51.",
-        "At least 20 min must lie between, so 14:10.",
-        "What was asked for counts until 14:50.",
+        "Runs must be at least 20 min apart, so it moves to 14:10.",
+        "Hint active until 14:50.",
     ]
 
 
@@ -175,7 +172,7 @@ def test_advice_that_made_no_difference_says_why() -> None:
     assert explain_plan(job, trail, _NOW).sentences[1:] == (
         "The job itself asked for a run every 1 h (calm), which counts after that run.",
         "The job itself asked for a run at 14:50 (calm), which comes after that run.",
-        "What was asked for counts until 15:50.",
+        "Hint active until 15:50.",
     )
 
 
@@ -186,9 +183,9 @@ def test_advice_for_a_run_that_may_not_come_so_early_does_not_say_that_it_comes_
     new = replace(old, next_at=_NOW + 5 * _MINUTE, source=HintSource.USER)
     job = replace(_JOB, hints=new, next_run_at=plan.at, next_source=plan.source, policy=policy)
     assert explain_plan(job, plan.trail, _NOW).sentences[2:] == (
-        "At least 20 min must lie between, so 14:10.",
+        "Runs must be at least 20 min apart, so it moves to 14:10.",
         "You asked for a run at 13:55, but it may not run that early.",
-        "What was asked for counts until 14:50.",
+        "Hint active until 14:50.",
     )
 
 
@@ -200,7 +197,7 @@ def test_advice_for_a_job_with_one_run_does_not_promise_another() -> None:
     assert explain_plan(job, plan.trail, _NOW).sentences[1:] == (
         "A program asked for a run every 1 h, but it runs only once.",
         "A program asked for a run at 14:50, but it runs only once.",
-        "What was asked for counts until 15:50.",
+        "Hint active until 15:50.",
     )
 
 
@@ -209,7 +206,7 @@ def test_advice_for_a_job_with_one_run_does_not_promise_another() -> None:
     [
         (JobStatus.PAUSED, StatusReason.USER, "but it is paused"),
         (JobStatus.DISABLED, StatusReason.ERRORS, "but it is disabled"),
-        (JobStatus.RUNNING, None, "which is looked at when this run ends"),
+        (JobStatus.RUNNING, None, "which is considered when this run ends"),
     ],
 )
 def test_advice_for_a_job_without_a_plan_says_what_comes_first(
@@ -234,10 +231,10 @@ def test_a_plan_of_earlier_advice_does_not_borrow_the_words_of_the_newer() -> No
     new = Hints(interval_ms=10 * _MINUTE, expires_at=_NOW + _HOUR, reason="new", source=HintSource.USER)
     job = replace(_JOB, hints=new, next_run_at=plan.at, next_source=plan.source)
     assert explain_plan(job, plan.trail, _NOW).sentences[1:] == (
-        "Earlier advice asked for a run every 5 min, so 13:55.",
-        "Earlier advice asked for a run at 13:51.",
+        "An earlier hint asked for a run every 5 min, so 13:55.",
+        "An earlier hint asked for a run at 13:51.",
         "You asked for a run every 10 min (new), which counts after that run.",
-        "What was asked for counts until 14:50.",
+        "Hint active until 14:50.",
     )
 
 
@@ -247,26 +244,26 @@ def test_a_plan_of_earlier_advice_does_not_borrow_the_words_of_the_newer() -> No
     ids=["expired", "used up"],
 )
 def test_advice_that_is_over_is_not_told(hints: Hints) -> None:
-    assert _explained(replace(_JOB, hints=hints)) == ["The schedule gives 14:00: every 15 minutes."]
+    assert _explained(replace(_JOB, hints=hints)) == ["Next: 14:00 (every 15 minutes)."]
 
 
 def test_limits_and_jitter_say_what_they_did() -> None:
     job = replace(_JOB, policy=Policy(limits=Limits(min_ms=20 * _MINUTE)))
-    assert _explained(job)[1:] == ["At least 20 min must lie between, so 14:10."]
+    assert _explained(job)[1:] == ["Runs must be at least 20 min apart, so it moves to 14:10."]
     job = replace(_JOB, policy=Policy(limits=Limits(max_ms=90 * _SECOND)))
-    assert _explained(job)[1:] == ["At most 1 min 30 s may lie between, so 13:51:30."]
-    assert _explained(_JOB, jitter_percent=10)[1].startswith("It is spread by ")
+    assert _explained(job)[1:] == ["Runs may be at most 1 min 30 s apart, so it moves to 13:51:30."]
+    assert _explained(_JOB, jitter_percent=10)[1].startswith("Random delay of ")
 
 
 def test_a_plan_that_was_moved_since_says_why() -> None:
     trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
     caught_up = replace(_JOB, next_run_at=_NOW - _HOUR, next_source=Source.CATCH_UP)
     assert explain_plan(caught_up, trail, _NOW).sentences == (
-        "Its time, 12:50, passed while Halo was off or asleep: this run catches up on it.",
+        "Its run at 12:50 was missed while Halo was off or asleep; this run catches up.",
     )
     set_back = replace(_JOB, next_run_at=_NOW + _HOUR, next_source=Source.EVERY)
     assert explain_plan(set_back, trail, _NOW).sentences[-1] == (
-        "The clock was set back since then, so 14:50."
+        "The clock was set back, so it moves to 14:50."
     )
     assert explain_plan(set_back, (), _NOW).sentences == ("It is planned for 14:50.",)
 
@@ -275,9 +272,14 @@ def test_a_due_job_without_a_place_says_so() -> None:
     trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
     waiting = replace(_JOB, next_run_at=_NOW, next_source=Source.EVERY, waiting_for=WaitingFor.AT_CAPACITY)
     assert explain_plan(waiting, trail, _NOW).sentences[-1] == ("Due since 13:50, waiting: limit reached.")
+    capacity = Capacity(1, 1, "web", ("sync",))
+    full = Waiting(kind=WaitingFor.AT_CAPACITY, since=_NOW, capacity=capacity)
+    assert explain_plan(waiting, trail, _NOW, outlook=PlanText(waiting=full)).sentences[-1] == (
+        "Due since 13:50, waiting: limit of web reached (1 of 1: sync)."
+    )
     # The mark of an earlier wait is nothing while its time lies ahead.
     ahead = replace(waiting, next_run_at=_NOW + 10 * _MINUTE)
-    assert explain_plan(ahead, trail, _NOW).sentences == ("The schedule gives 14:00: every 15 minutes.",)
+    assert explain_plan(ahead, trail, _NOW).sentences == ("Next: 14:00 (every 15 minutes).",)
 
 
 def _due(waiting: Waiting | None = None, **policy: Any) -> Job:
@@ -331,14 +333,14 @@ def test_a_planned_run_says_which_quiet_time_it_meets() -> None:
     quiet = Quiet(_NOW + 2 * _HOUR, QuietTime(name="Lunch"))
     ahead = replace(_due(), next_run_at=_NOW + _HOUR)
     assert _sentences(ahead, quiet=quiet) == [
-        "That is in the quiet time Lunch: it starts when that ends, at 15:50."
+        "That is in the quiet hours Lunch: it starts when they end, at 15:50."
     ]
     assert _sentences(_due(), quiet=quiet) == [
-        "Now it is the quiet time Lunch: it starts when that ends, at 15:50."
+        "Now it is in the quiet hours Lunch: it starts when they end, at 15:50."
     ]
     skipping = replace(ahead, policy=Policy(in_quiet_time=InQuietTime.SKIP))
     unnamed = Quiet(_NOW + 2 * _HOUR, QuietTime())
-    assert _sentences(skipping, quiet=unnamed) == ["That is in a quiet time: it will be skipped."]
+    assert _sentences(skipping, quiet=unnamed) == ["That is in quiet hours: it will be skipped."]
 
 
 def test_what_starts_a_job_beside_its_schedule_is_told() -> None:
@@ -357,7 +359,7 @@ def test_what_starts_a_job_beside_its_schedule_is_told() -> None:
 
 
 def _chain_wait(cause: str, since: int, waiting: Waiting = LIMIT, deadline: int | None = None) -> Waiting:
-    return replace(waiting, cause_name=cause, since=since, deadline=deadline)
+    return waiting._replace(cause_name=cause, since=since, deadline=deadline)
 
 
 def test_a_run_of_a_chain_that_waits_is_told() -> None:
@@ -406,7 +408,7 @@ def test_runs_that_come_faster_than_they_end_are_told_to_pile_up() -> None:
     assert _piled_up(2, BEHIND) == ["2 runs after backup wait, the first since 13:48: one runs at a time."]
     assert _piled_up(3, BEHIND) == [
         "3 runs after backup wait, the first since 13:47: one runs at a time.",
-        "They come faster than they end.",
+        "They are triggered faster than they finish.",
     ]
 
 
@@ -429,14 +431,14 @@ def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
     running = replace(_JOB, status=JobStatus.RUNNING, next_run_at=_NOW + 10 * _MINUTE)
     assert explain_plan(running, trail, _NOW).sentences == (
         "It is running now, outside its schedule.",
-        "The schedule gives 14:00: every 15 minutes.",
+        "Next: 14:00 (every 15 minutes).",
     )
 
 
 @pytest.mark.parametrize(
     ("job", "sentences"),
     [
-        (_JOB, ["The schedule gives no further time."]),
+        (_JOB, ["The schedule has no more runs."]),
         (replace(_JOB, schedule=Manual()), ["It only runs manually: it has no schedule."]),
         (
             replace(_JOB, status=JobStatus.RUNNING),
@@ -457,7 +459,7 @@ def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
                 status_reason=StatusReason.USER,
                 paused_until=_NOW + 70 * _MINUTE,
             ),
-            ["It is running now.", "It is paused until 15:00.", "Then it goes on: every 15 minutes."],
+            ["It is running now.", "It is paused until 15:00.", "After that: every 15 minutes."],
         ),
         (
             replace(_JOB, status=JobStatus.DISABLED, enabled=False, status_reason=StatusReason.USER),
@@ -465,7 +467,7 @@ def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
         ),
         (
             replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.DONE),
-            ["Its one time is past: it is done."],
+            ["This one-time job is finished."],
         ),
         (
             replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.IMPORTED),
@@ -473,7 +475,7 @@ def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
         ),
         (
             replace(_JOB, status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT),
-            ["An assistant made or changed it: it waits for a person to look at it and resume it."],
+            ["An assistant created or changed it. It is on hold until a person reviews and resumes it."],
         ),
         (
             replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, errors=5),
@@ -495,31 +497,18 @@ def test_a_job_without_a_next_run_says_why(job: Job, sentences: list[str]) -> No
     assert list(found.sentences) == sentences
 
 
-@pytest.mark.parametrize(
-    ("milliseconds", "words"),
-    [
-        (0, "under a second"),
-        (999, "under a second"),
-        (45_000, "45 s"),
-        (60_000, "1 min"),
-        (90_000, "1 min 30 s"),
-        (7_200_000, "2 h"),
-        (7_261_000, "2 h 1 min"),
-        (90_000_000, "1 d 1 h"),
-    ],
-)
-def test_a_duration_has_its_two_largest_units(milliseconds: int, words: str) -> None:
-    assert duration_in_words(milliseconds) == words
+def _about(job: Job, topic: Topic) -> list[str]:
+    return [part.text for part in explain_plan(job, (), _NOW).parts if part.topic is topic]
 
 
 def test_what_is_said_of_the_limit_of_errors_can_be_had_alone() -> None:
     failing = replace(_JOB, errors=4, next_run_at=_NOW + _HOUR, next_source=Source.EVERY)
-    assert error_sentences(failing) == ["After one more failure in a row it will be disabled."]
-    assert error_sentences(replace(failing, errors=0)) == []
+    assert _about(failing, Topic.ERRORS) == ["After one more failure in a row it will be disabled."]
+    assert _about(replace(failing, errors=0), Topic.ERRORS) == []
     disabled = replace(
         failing, errors=5, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, next_run_at=None
     )
-    assert error_sentences(disabled) == [
+    assert _about(disabled, Topic.ERRORS) == [
         "It was disabled after it failed 5 times in a row; resume it to try again."
     ]
 
@@ -529,10 +518,33 @@ def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
     job = replace(_JOB, next_run_at=_NOW + _MINUTE, hints=hints, policy=Policy(conditions=(MainsPower(),)))
     outlook = PlanText(predecessors=(Predecessor("backup", FollowOn.SUCCESS),))
     found = explain_plan(job, (), _NOW, outlook=outlook)
-    assert [one for one in found.sentences if one not in found.asides] == ["It is planned for 13:51."]
+    topics = [part.topic for part in found.parts]
+    assert topics == [Topic.PLAN, Topic.CONDITIONS, Topic.ADVICE, Topic.ADVICE, Topic.CHAIN]
+    assert found.sentences[0] == "It is planned for 13:51."
     manual = replace(_JOB, schedule=Manual())
     only = explain_plan(manual, (), _NOW, outlook=outlook)
     assert only.sentences == ("It runs after backup succeeds, or manually.",)
-    assert set(only.sentences) <= set(only.asides)
+    assert [part.topic for part in only.parts] == [Topic.CHAIN]
     waiting = explain_plan(_due(MAINS), (), _NOW)
-    assert [one for one in waiting.sentences if one not in waiting.asides] == ["It is planned for 13:45."]
+    assert [part.topic for part in waiting.parts] == [Topic.PLAN, Topic.WAITING]
+    assert waiting.sentences[0] == "It is planned for 13:45."
+
+
+def test_pace_and_single_run_tell_their_own_reason_and_end() -> None:
+    pace = Hints(
+        interval_ms=5 * _MINUTE, expires_at=_NOW + _HOUR, reason="long queue", source=HintSource.USER
+    )
+    run = Hints(next_at=_NOW + _MINUTE, expires_at=_NOW + 2 * _HOUR, reason="again", source=HintSource.JOB)
+    job = replace(_JOB, hints=pace.with_advice(run), next_run_at=_NOW + _HOUR)
+    assert explain_plan(job, (), _NOW).sentences[1:] == (
+        "You asked for a run every 5 min (long queue), which counts after that run.",
+        "The job itself asked for a run at 13:51 (again), but it may not run that early.",
+        "Hint active until 14:50 (pace) and 15:50 (single run).",
+    )
+    assert hint_words(job.hints, _NOW) == (
+        "every 5 min, from you, until 14:50: long queue; a run at 13:51, from the job itself, until 15:50: again"
+    )
+    alike = replace(pace, next_at=_NOW + _MINUTE)
+    assert hint_words(alike, _NOW) == "every 5 min and a run at 13:51, from you, until 14:50: long queue"
+    assert hint_words(replace(pace, source=None, reason=""), _NOW) == "every 5 min, until 14:50"
+    assert hint_words(pace, _NOW + _HOUR) == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,8 +24,10 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.model.situation import LATE_MS
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.wording.status import (
     awaited_words,
+    manual_sentence,
     moment_words,
     next_words,
     status_sentence,
@@ -135,6 +136,12 @@ _WAITS = _waiting(WaitingFor.CONDITION, details=_NETWORK)
             None,
         ),
         (
+            {"status": JobStatus.PAUSED, "reason": StatusReason.PAUSED_BY_ASSISTANT},
+            "paused",
+            "paused by an assistant",
+            None,
+        ),
+        (
             {"status": JobStatus.PAUSED, "reason": StatusReason.IMPORTED},
             "paused",
             "paused after import",
@@ -157,9 +164,21 @@ def test_what_a_job_is_doing_and_when_it_runs_next(
     [
         (
             _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(2, 2)),
-            "waiting: limit reached (2 of 2)",
-            "limit reached (2 of 2)",
-            "waited: limit reached (2 of 2)",
+            "waiting: limit of all jobs reached (2 of 2)",
+            "limit of all jobs reached (2 of 2)",
+            "waited: limit of all jobs reached (2 of 2)",
+        ),
+        (
+            _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(1, 1, "agentx", ("agentx/a",))),
+            "waiting: limit of agentx reached (1 of 1: agentx/a)",
+            "limit of agentx reached (1 of 1: agentx/a)",
+            "waited: limit of agentx reached (1 of 1: agentx/a)",
+        ),
+        (
+            _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(5, 5, None, tuple("abcde"))),
+            "waiting: limit of all jobs reached (5 of 5: a, b, c, …)",
+            "limit of all jobs reached (5 of 5: a, b, c, …)",
+            "waited: limit of all jobs reached (5 of 5: a, b, c, …)",
         ),
         (
             _waiting(WaitingFor.AT_CAPACITY),
@@ -208,6 +227,12 @@ def test_what_a_job_is_doing_and_when_it_runs_next(
             "waited for the output of mirror\\x1b",
         ),
         (
+            _waiting(WaitingFor.RESOURCES, details=WaitingDetails(name=Shortage.FILES)),
+            "waiting for free file descriptors to start",
+            "free file descriptors to start",
+            "waited for free file descriptors to start",
+        ),
+        (
             _waiting(WaitingFor.START),
             "waiting to start",
             "not started yet",
@@ -228,15 +253,19 @@ def test_every_kind_of_waiting_has_its_words(waiting: Waiting, words: str, await
         (_waiting(WaitingFor.START), []),
         (_waiting(WaitingFor.PREVIOUS_RUN), ["Starts when its previous run ends."]),
         (_WAITS, ["No deadline."]),
-        (replace(_WAITS, deadline=_NOW + _HOUR), ["Skipped if it still waits at 14:05."]),
+        (_WAITS._replace(deadline=_NOW + _HOUR), ["Skipped if it still waits at 14:05."]),
         (_waiting(WaitingFor.AT_CAPACITY), ["Limit reached. Starts when a run ends."]),
         (
             _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(2, 2, None, ("mirror", "sync"))),
-            ["Limit reached (2 of 2). Starts when a run ends.", "Running: mirror and sync."],
+            ["Limit of all jobs reached (2 of 2). Starts when a run ends.", "Running: mirror and sync."],
         ),
         (
-            _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(5, 5, None, tuple("abcde"))),
-            ["Limit reached (5 of 5). Starts when a run ends.", "Running: a, b, c and 2 others."],
+            _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(5, 5, "web", tuple("abcde"))),
+            ["Limit of web reached (5 of 5). Starts when a run ends.", "Running: a, b, c and 2 others."],
+        ),
+        (
+            _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(5, 5)),
+            ["Limit of all jobs reached (5 of 5). Starts when a run ends."],
         ),
         (_waiting(WaitingFor.QUIET_TIME), ["Starts when quiet hours end."]),
         (
@@ -247,7 +276,7 @@ def test_every_kind_of_waiting_has_its_words(waiting: Waiting, words: str, await
 )
 def test_since_when_a_run_waits_and_how_that_ends(waiting: Waiting, sentences: list[str]) -> None:
     assert waiting_sentences(waiting, _NOW) == sentences
-    since = replace(waiting, since=_NOW - _HOUR)
+    since = waiting._replace(since=_NOW - _HOUR)
     assert waiting_sentences(since, _NOW) == ["Due since 12:05.", *sentences]
 
 
@@ -286,12 +315,21 @@ def test_only_a_run_that_nothing_explains_is_late() -> None:
     assert not _situation(next_run_at=_NOW - LATE_MS).is_late(_NOW)
     late = _situation(next_run_at=_NOW - LATE_MS - 1)
     assert late.is_late(_NOW)
-    assert not replace(late, waiting=_WAITS).is_late(_NOW)
+    assert not late._replace(waiting=_WAITS).is_late(_NOW)
     assert not _situation().is_late(_NOW)
 
 
 def test_what_needs_a_review_is_told_apart_from_what_a_person_paused() -> None:
     made = _situation(status=JobStatus.PAUSED, reason=StatusReason.ASSISTANT)
     assert made.needs_review
-    assert not replace(made, status=JobStatus.RUNNING).needs_review
-    assert not replace(made, reason=StatusReason.USER).needs_review
+    assert not made._replace(status=JobStatus.RUNNING).needs_review
+    assert not made._replace(reason=StatusReason.USER).needs_review
+
+
+def test_a_manual_run_that_waits_says_since_when_and_for_what() -> None:
+    full = _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(1, 1, "web", ("sync",)), is_manual=True)
+    words = "limit of web reached (1 of 1: sync)."
+    assert manual_sentence(full, _NOW) == f"A manual run has been waiting: {words}"
+    since = full._replace(since=_NOW - _HOUR)
+    assert waiting_sentences(since, _NOW)[0] == "Waiting since 12:05."
+    assert manual_sentence(since, _NOW) == f"A manual run has been waiting since 12:05: {words}"

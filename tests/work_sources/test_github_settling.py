@@ -158,3 +158,26 @@ def test_a_claim_that_failed_half_way_is_undone(
     taken = [step.removeprefix("take ") for step in note.steps if step.startswith("take")]
     desk.open().settle(_claim(place="".join(taken)), Verdict.FAILED)
     assert site.labels(1) == {"ready"}
+
+
+@pytest.mark.parametrize("verdict", [Verdict.DONE, Verdict.FAILED])
+def test_an_end_leaves_a_comment_once_also_if_it_has_to_be_reported_again(
+    verdict: Verdict, site: GithubSite, desk: GithubDesk
+) -> None:
+    site.add(1, labels=["in_progress"])
+    site.instead[f"DELETE {_ISSUES}/1/labels/in_progress"] = [lambda ask: ask.say(502, {})]
+    source = desk.open(comments=True)
+    with pytest.raises(SourceError):
+        source.settle(_claim(), verdict, "Halo: it ended")
+    source.settle(_claim(), verdict, "Halo: it ended")
+    assert site.issues[1].comments == ["Halo: it ended"]
+    assert "in_progress" not in site.labels(1)
+
+
+@pytest.mark.parametrize(("verdict", "place"), [(Verdict.RELEASED, "1"), (Verdict.FAILED, "")])
+def test_what_was_given_back_leaves_no_comment(
+    verdict: Verdict, place: str, site: GithubSite, desk: GithubDesk
+) -> None:
+    site.add(1, labels=["in_progress"])
+    desk.open(comments=True).settle(_claim(place=place), verdict, "Halo: it ended")
+    assert site.issues[1].comments == []

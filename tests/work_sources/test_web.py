@@ -186,7 +186,7 @@ def test_a_name_that_cannot_be_one_is_told() -> None:
 
 
 def test_an_address_that_is_none_is_told() -> None:
-    with pytest.raises(SourceError, match="is no web address; check the base URL"):
+    with pytest.raises(SourceError, match="is not a web address; check the base URL"):
         _get("http://[broken/")
 
 

@@ -15,6 +15,7 @@ from task_desk import TOKEN_NAME, folder_source, github_source, make_tasks, new_
 from halo_scheduler.errors import SecretError
 from halo_scheduler.model.work_source import FolderSource, GithubSource
 from halo_scheduler.work_sources.item import NoWorkError, SourceError, Verdict
+from halo_scheduler.work_sources.web import Web
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
 
@@ -262,6 +263,28 @@ def test_a_claim_that_was_cut_off_can_be_settled(desk: WorkDesk, site: GithubSit
     assert desk.claimed() == {"a"}
     settle_item(desk, "a", Verdict.FAILED)
     assert (desk.claimed(), site.labels(1)) == (set(), {"ready"})
+
+
+def test_the_comment_of_a_run_is_asked_for_only_where_one_is_wanted(site: GithubSite, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def comment_of(run_id: str) -> str:
+        asked.append(run_id)
+        return "Halo: success"
+
+    desk = WorkDesk(
+        tmp_path, lambda _: lambda: {TOKEN_NAME: TOKEN}, lambda: START, web=Web(), comment_of=comment_of
+    )
+    site.add(1)
+    site.add(2)
+    for number, comments in (("1", False), ("2", True)):
+        source = GithubSource(repository=REPOSITORY, token=TOKEN_NAME, base_url=site.url, comments=comments)
+        assert desk.open(source).claim(f"run-{number}").id == number
+        settle = desk.settlement(f"run-{number}", Verdict.DONE)
+        assert settle is not None
+        settle()
+    assert asked == ["run-2"]
+    assert (site.issues[1].comments, site.issues[2].comments) == ([], ["Halo: success"])
 
 
 # --- Secrets -----------------------------------------------------------------------------------------

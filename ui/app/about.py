@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import os
-import platform
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from PySide6.QtCore import QLocale, QSize, Qt, QUrl, qVersion
+from PySide6.QtCore import QSize, Qt, QUrl, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -24,13 +19,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from halo_scheduler.doctor.installation import (
+    EngineFacts,
+    engine_facts,
+    engine_lines,
+    installed_as,
+    system_lines,
+    versions,
+)
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.grammar.zone import machine_zone
-from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.style.icons import picture
 from ui.style.theme import GRID, MARGIN, Appearance, mono_font
-from ui.style.wording import moment, plain_tooltip, size_words
+from ui.style.wording import plain_tooltip
 from ui.widgets.labels import button, frame, label, tint
 
 from .program_log import ProgramLog
@@ -39,83 +40,9 @@ _PICTURE = 64
 _SIZE = QSize(632, 480)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineFacts:
-    """Counts that the service reports about itself."""
-
-    state: str
-    is_elsewhere: bool
-    started_at: int | None
-    last_tick_at: int | None
-    ticks: int
-    running: int
-    jobs_by_status: Mapping[str, int]
-    jobs_by_schedule: Mapping[str, int]
-    jobs_by_action: Mapping[str, int]
-    unseen_failures: int
-    secrets: int
-    backups: int
-    database_bytes: int
-
-
-def engine_facts(scheduler: Scheduler, own_pid: int) -> EngineFacts:
-    """Read the counts from the service; slow with many jobs."""
-    status = scheduler.status()
-    statuses: Counter[str] = Counter()
-    schedules: Counter[str] = Counter()
-    actions: Counter[str] = Counter()
-    for page in scheduler.jobs.in_pages():
-        statuses.update(job.status.value for job in page)
-        schedules.update(job.schedule.kind for job in page)
-        actions.update(job.action.kind for job in page)
-    return EngineFacts(
-        state=status.state,
-        is_elsewhere=status.pid not in {None, own_pid},
-        started_at=status.started_at,
-        last_tick_at=status.last_tick_at,
-        ticks=status.ticks,
-        running=status.running,
-        jobs_by_status=dict(statuses),
-        jobs_by_schedule=dict(schedules),
-        jobs_by_action=dict(actions),
-        unseen_failures=len(scheduler.runs.unseen_failures()),
-        secrets=len(scheduler.secrets.list()),
-        backups=len(scheduler.backups.list()),
-        database_bytes=scheduler.path.stat().st_size,
-    )
-
-
-def versions() -> list[tuple[str, str]]:
-    """Return the program and its dependencies with their versions."""
-    return [
-        ("Halo Scheduler", package_version("halo-scheduler")),
-        ("Python", platform.python_version()),
-        ("Qt", qVersion()),
-        ("PySide", package_version("PySide6-Essentials")),
-        # The wheel's version begins with that of its SQLite.
-        ("SQLite", ".".join(package_version("apsw").split(".")[:3])),
-    ]
-
-
-def package_version(name: str) -> str:
-    """Return the version of an installed package."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def diagnostics_text(facts: EngineFacts | None, data_folder: Path) -> str:
     """Return the diagnostics as text; without facts the service did not respond."""
-    lines = [f"{name} {number}" for name, number in versions()]
-    lines += [
-        f"System: {platform.platform()} ({platform.machine()})",
-        f"Time zone: {machine_zone().key}",
-        f"Locale: {QLocale.system().name()}",
-        *_display_lines(),
-        f"Data folder: {_without_home(data_folder)}",
-    ]
-    lines += ["Engine: not responding"] if facts is None else _engine_lines(facts)
+    lines = [*system_lines(data_folder), f"Qt {qVersion()}", *_display_lines(), *engine_lines(facts)]
     return "\n".join(lines) + "\n"
 
 
@@ -131,35 +58,6 @@ def _display_lines() -> list[str]:
         f"Tray: {'available' if QSystemTrayIcon.isSystemTrayAvailable() else 'not available'}",
         f"Tray messages: {'supported' if QSystemTrayIcon.supportsMessages() else 'not supported'}",
     ]
-
-
-def _engine_lines(facts: EngineFacts) -> list[str]:
-    where = " in another process" if facts.is_elsewhere else ""
-    lines = [f"Engine: {facts.state}{where}, {facts.ticks} ticks, {facts.running} running"]
-    if facts.started_at is not None:
-        lines.append(f"Engine started: {moment(facts.started_at)}")
-    if facts.last_tick_at is not None:
-        lines.append(f"Last tick: {moment(facts.last_tick_at)}")
-    return [
-        *lines,
-        f"Jobs: {_counted(facts.jobs_by_status)}",
-        f"Schedules: {_counted(facts.jobs_by_schedule)}",
-        f"Actions: {_counted(facts.jobs_by_action)}",
-        f"Unseen failures: {facts.unseen_failures}",
-        f"Secrets: {facts.secrets} · backups: {facts.backups} · database: {size_words(facts.database_bytes)}",
-    ]
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "none"
-
-
-def _without_home(folder: Path) -> str:
-    """Return a folder without the user's name."""
-    try:
-        return str(Path("~") / folder.relative_to(Path.home()))
-    except ValueError:
-        return "a custom folder"
 
 
 class AboutDialog(QDialog):
@@ -215,7 +113,7 @@ class AboutDialog(QDialog):
         drawing = QLabel()
         drawing.setPixmap(picture("halo").pixmap(QSize(_PICTURE, _PICTURE)))
         drawing.setAccessibleName("Halo")
-        listed = versions()
+        listed = [*versions(), (self.tr("Installed as"), installed_as())]
         heading = QVBoxLayout()
         heading.setSpacing(GRID // 2)
         heading.addStretch(1)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLabel, QVBoxLayo
 
 from ui.style.icons import picture
 from ui.style.theme import GRID, MARGIN
-from ui.widgets.fitting import fit_height
+from ui.widgets.arrange import fit_height
 from ui.widgets.labels import button, label
 
 _PICTURE = 64
@@ -21,15 +21,19 @@ class Greeting(QDialog):
     answered = Signal(bool)
     """Whether Halo should start at login."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, has_tray: bool = True) -> None:
         super().__init__(parent)
         self.setObjectName("greeting")
-        self.setWindowTitle(self.tr("Welcome to Halo"))
+        self.setWindowTitle(self.tr("Welcome"))
         self.setFixedWidth(_WIDTH)
         self._login = QCheckBox(self.tr("&Start Halo when I log in"))
         self._login.setObjectName("greetingLoginCheck")
         self._login.setChecked(True)
-        hint = self.tr("Halo starts in the tray. Jobs run only while it is open.")
+        hint = (
+            self.tr("Halo starts in the tray. Jobs run only while it is open.")
+            if has_tray
+            else self.tr("Jobs run only while Halo is open.")
+        )
         self._login.setAccessibleDescription(hint)
         proceed = button(
             self.tr("Continue"), name="continueButton", kind="primary", tip=self.tr("Continue (Enter)")
@@ -48,10 +52,7 @@ class Greeting(QDialog):
         box.addWidget(
             _centred(
                 label(
-                    self.tr(
-                        "Halo runs your jobs on time, every time, and keeps a record of what happened. "
-                        "It lives in the tray and stays out of your way."
-                    ),
+                    self._about(has_tray=has_tray),
                     "muted",
                     wrap=True,
                 )
@@ -67,6 +68,10 @@ class Greeting(QDialog):
         buttons.addStretch(1)
         box.addLayout(buttons)
         proceed.setFocus()
+
+    def _about(self, *, has_tray: bool) -> str:
+        words = self.tr("Halo runs your jobs on time, every time, and keeps a record of what happened.")
+        return f"{words} {self.tr('It lives in the tray and stays out of your way.')}" if has_tray else words
 
     @property
     def starts_at_login(self) -> bool:

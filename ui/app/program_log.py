@@ -124,6 +124,10 @@ def _private_file(path: Path) -> logging.Handler:
             os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
             return Path(self.baseFilename).open("a", encoding=self.encoding, errors=self.errors)
 
+        def handleError(self, _record: logging.LogRecord) -> None:  # noqa: N802
+            # On a full disk: the record is kept in memory, and a traceback on stderr would tell nobody anything.
+            pass
+
     return PrivateFile(
         path, maxBytes=_LARGEST_BYTES, backupCount=_OLD_FILES, encoding="utf-8", errors="replace"
     )

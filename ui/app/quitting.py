@@ -15,7 +15,7 @@ from ui.backend.backend import Backend
 from ui.backend.engine_thread import ShutdownMode
 from ui.style.theme import GRID, HALF, MARGIN
 from ui.style.wording import one_line
-from ui.widgets.fitting import fit_height
+from ui.widgets.arrange import fit_height
 from ui.widgets.labels import button, label, with_shortcut
 
 from .windows import Windows

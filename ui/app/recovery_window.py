@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreTooNewError, UnsafeFilesError
-from halo_scheduler.service.backups import Backup, newest_usable, restore_backup
+from halo_scheduler.service.settings import Backup, newest_usable, restore_backup
 from ui.style.icons import picture
 from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.style.wording import ago, moment, tr
-from ui.widgets.fitting import fit_height
+from ui.widgets.arrange import fit_height
 from ui.widgets.labels import button, frame, label, set_role, tint
 
 _PICTURE = 48
@@ -105,7 +105,7 @@ class RecoveryWindow(QWidget):
         self._backup: Backup | None = None
         self._is_done = False
         self.setObjectName("recoveryWindow")
-        self.setWindowTitle(self.tr("Halo"))
+        self.setWindowTitle(self.tr("Recovery"))
         self.setWindowIcon(picture("halo"))
         self.setFixedWidth(_WIDTH)
         self._lay_out(appearance)

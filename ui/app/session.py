@@ -13,14 +13,13 @@ from halo_scheduler.clock import Clock
 from halo_scheduler.host.autostart import Autostart, login_command, system_autostart
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.rules.notices import Notice
+from halo_scheduler.rules.notices import Notice, NoticeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.backend.engine_link import EngineLink, EnginePlace, EngineState
 from ui.backend.engine_thread import EngineThread, ShutdownMode
 from ui.main_window.window import MainWindow
-from ui.notifications.alerts import Alerts
-from ui.notifications.notifications import Notifications
+from ui.notifications.notifications import Alerts, Notifications
 from ui.style.theme import Appearance
 from ui.tray.icon import Tray, TrayWatcher
 from ui.widgets.status_strip import EngineShown
@@ -66,7 +65,7 @@ class Session(QObject):
         self._quitting = Quitting(backend, self._windows, self)
         self._tray = Tray(backend, appearance, self)
         self._notifications = Notifications(self._show_in_tray, self)
-        self._alerts = Alerts(backend, self._notifications, self)
+        self._alerts = Alerts(backend, self._notifications, self, is_watched=main.is_watching)
         self._restorer = Restorer(database, clock, self)
         self._tray_watcher = TrayWatcher(main, Tray.is_available, self)
         # Failures seen in the window are marked a moment later, together.
@@ -88,11 +87,13 @@ class Session(QObject):
         self._alerts.alarm_told.connect(self._show_alarm)
         main.closing.connect(self._explain_closing)
         main.start_engine_requested.connect(self.begin_again)
+        main.quitting_cancelled.connect(self._cancel_quitting)
         self._windows.restore_requested.connect(self._restore)
         self._windows.quit_requested.connect(self._ask_to_quit)
         self._windows.connect_tray(self._tray)
         self._quitting.decided.connect(self.quit)
         self._notifications.opened.connect(self._windows.show_notice)
+        self._notifications.acted.connect(self._windows.act_on_notice)
         self._tray.message_clicked.connect(self._open_last_notice)
         self._restorer.done.connect(self._on_restored)
         self._restorer.failed.connect(self._on_not_restored)
@@ -158,10 +159,12 @@ class Session(QObject):
 
     def _tell_closing(self, was_told: bool) -> None:  # noqa: FBT001 - an answer
         if not was_told:
-            self._last_tray_notice = None
-            self._tray.show_message(
-                self.tr("Halo is still running"),
-                self.tr("Jobs keep running. To exit, choose Quit in the tray menu."),
+            self._notifications.show(
+                Notice(
+                    kind=NoticeKind.HINT,
+                    title=self.tr("Halo is still running"),
+                    text=self.tr("Jobs keep running. To exit, choose Quit in the tray menu."),
+                )
             )
 
     def _check_tray(self) -> None:
@@ -257,12 +260,16 @@ class Session(QObject):
         self._is_ending = True
         self._after_stop = self._finish
         if shutdown_mode is ShutdownMode.WAIT:
-            self._windows.main.show_news(
-                self.tr("Halo will quit when current runs finish. Quit again for other options.")
-            )
+            self._windows.main.show_quitting(is_quitting=True)
         else:
             self._windows.close_all()
         self._link.stop(shutdown_mode)
+
+    def _cancel_quitting(self) -> None:
+        self._is_ending = False
+        self._link.cancel_stop()
+        self._windows.main.show_quitting(is_quitting=False)
+        self._show_engine(self._link.state)
 
     def leave(self) -> None:
         """Quit without asking, because the session ends; commands keep running until the next start adopts them."""

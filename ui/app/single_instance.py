@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDeadlineTimer, QLockFile, QObject, QThread, Signal
 
-from halo_scheduler.host.peer import is_own_peer
+from halo_scheduler.host.owners import is_own_peer
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.ipc.client import socket_path
 

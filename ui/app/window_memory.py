@@ -1,10 +1,13 @@
-"""Remembers the position and size of windows."""
+"""Remembers the position and size of windows, and how they are arranged."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QWidget
@@ -12,13 +15,24 @@ from PySide6.QtWidgets import QWidget
 from halo_scheduler.host.private_files import make_private_folder
 from ui.backend.backend import Backend
 
-_LONGEST = 4_096
+_LONGEST = 65_536
 # Space for a title bar and a panel.
 _FRAME = QSize(16, 80)
 
 
+@runtime_checkable
+class Arranged(Protocol):
+    """A window that can be arranged by its user."""
+
+    def layout_state(self) -> dict[str, Any]:
+        """Return how it is arranged, as JSON data."""
+
+    def restore_layout(self, state: Mapping[str, Any]) -> None:
+        """Arrange it as it was."""
+
+
 class WindowMemory(QObject):
-    """Stores the geometry of windows in small private files, one each."""
+    """Stores the geometry and arrangement of windows in small private files."""
 
     def __init__(self, folder: Path, backend: Backend, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -36,17 +50,30 @@ class WindowMemory(QObject):
             # Qt rejects damaged data, and moves windows that would be off screen.
             window.restoreGeometry(QByteArray(saved))
         window.resize(window.size().boundedTo(window.screen().availableSize() - _FRAME))
+        if isinstance(window, Arranged):
+            self._arrange(window, self._path(window, "layout"))
         window.installEventFilter(self)
 
-    def _path(self, window: QWidget) -> Path:
-        return self._folder / f"{window.objectName()}.geometry"
+    @staticmethod
+    def _arrange(window: Arranged, path: Path) -> None:
+        with suppress(OSError, ValueError):
+            state = json.loads(path.read_bytes()[:_LONGEST])
+            if isinstance(state, dict):
+                window.restore_layout(state)
+
+    def _path(self, window: QWidget, ending: str = "geometry") -> Path:
+        return self._folder / f"{window.objectName()}.{ending}"
 
     def _remember(self, window: QWidget) -> None:
-        path, geometry = self._path(window), bytes(window.saveGeometry().data())
-        if self._saved.get(path.name) != geometry:
-            self._saved[path.name] = geometry
+        self._save(self._path(window), bytes(window.saveGeometry().data()))
+        if isinstance(window, Arranged):
+            self._save(self._path(window, "layout"), json.dumps(window.layout_state()).encode())
+
+    def _save(self, path: Path, content: bytes) -> None:
+        if self._saved.get(path.name) != content:
+            self._saved[path.name] = content
             # Writing may block on a busy disk, so it is not done in the GUI thread.
-            self._backend.ask(lambda _scheduler: _write(path, geometry), failed=lambda _error: None)
+            self._backend.ask(lambda _scheduler: _write(path, content), failed=lambda _error: None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if event.type() is QEvent.Type.Hide and isinstance(watched, QWidget):

@@ -5,18 +5,23 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from functools import partial
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.autostart import Autostart, login_command
-from halo_scheduler.rules.notices import Notice, NoticeKind
+from halo_scheduler.paths import manual_page
+from halo_scheduler.rules.notices import Notice, NoticeAction, NoticeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.backend.engine_thread import EngineThread
 from ui.editor.sessions import EditorSessions
+from ui.main_window.more_menu import HelpTopic
 from ui.main_window.window import MainWindow
 from ui.style.theme import Appearance
 from ui.tray.icon import Tray
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from .about import AboutDialog
     from .greeting import Greeting
 
+_JUST_NOW_S = 0.5
 # Windows other than the first are imported when needed, so that the first one appears sooner.
 
 
@@ -63,11 +69,14 @@ class Windows(QObject):
         self._settings: SettingsDialog | None = None
         self._about: AboutDialog | None = None
         self._greeting: Greeting | None = None
+        self._deactivated_s = -inf
+        main.installEventFilter(self)
         self._connect_main()
 
     def connect_tray(self, tray: Tray) -> None:
         """Let the tray open windows and control jobs."""
         tray.open_requested.connect(self.show_main)
+        tray.toggle_requested.connect(self.toggle_main)
         tray.job_requested.connect(self.show_job)
         tray.history_requested.connect(lambda: self.show_history(None))
         tray.settings_requested.connect(self.show_settings)
@@ -84,6 +93,15 @@ class Windows(QObject):
         """Show the main window in front of everything else."""
         self.main.showNormal() if self.main.isMinimized() else self.main.show()
         _to_front(self.main)
+
+    def toggle_main(self) -> None:
+        """Hide the main window if it is in front, else show it there."""
+        # A click on the icon may take the focus from the window first.
+        was_active = monotonic() - self._deactivated_s < _JUST_NOW_S or self.main.isActiveWindow()
+        if self.main.isVisible() and not self.main.isMinimized() and was_active:
+            self.main.close()
+        else:
+            self.show_main()
 
     def show_job(self, job_id: str) -> None:
         self.main.select_job(job_id)
@@ -104,6 +122,16 @@ class Windows(QObject):
             self._with_history(lambda history: history.show_runs(notice.run_ids))
         else:
             self.show_main()
+
+    def act_on_notice(self, notice: Notice, action: NoticeAction) -> None:
+        """Do what was chosen in a notification."""
+        job_id = notice.job_id
+        if job_id is None:
+            return
+        if action is NoticeAction.RUN_AGAIN:
+            self.run_job(job_id)
+        elif action is NoticeAction.PAUSE:
+            self._backend.ask(lambda scheduler: scheduler.pause_job(job_id))
 
     def show_history(self, job_id: str | None) -> None:
         self._with_history(lambda history: history.show_job(job_id))
@@ -132,6 +160,24 @@ class Windows(QObject):
         else:
             self.main.show_message(sentence)
 
+    def show_help(self, topic: HelpTopic) -> None:
+        if topic is HelpTopic.MANUAL:
+            self.show_manual()
+        else:
+            self.show_about()
+
+    def show_manual(self) -> None:
+        """Open the manual in the browser; it lies beside the program and needs no network."""
+        page = manual_page()
+        if page is None:
+            self.main.show_message(
+                self.tr("The manual isn't built here. In the source folder, run: make docs")
+            )
+        elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(page))):
+            self.main.show_message(
+                self.tr("No browser could be opened. The manual is {page}").format(page=page)
+            )
+
     def show_about(self) -> None:
         if self._about is None:
             from .about import AboutDialog  # noqa: PLC0415
@@ -145,7 +191,7 @@ class Windows(QObject):
         """Ask once whether to start at login."""
         from .greeting import Greeting  # noqa: PLC0415
 
-        self._greeting = Greeting(self.main)
+        self._greeting = Greeting(self.main, has_tray=Tray.is_available())
         self._greeting.answered.connect(self._take_answer)
         self._greeting.open()
 
@@ -178,7 +224,7 @@ class Windows(QObject):
         main.history_requested.connect(self.show_history)
         main.run_shown_requested.connect(self.show_run)
         main.settings_requested.connect(self.show_settings)
-        main.about_requested.connect(self.show_about)
+        main.help_requested.connect(self.show_help)
         main.quit_requested.connect(self.quit_requested)
         main.autostart_requested.connect(lambda: self._switch_autostart(is_wanted=True))
         self.editing.job_saved.connect(main.select_job)
@@ -249,6 +295,11 @@ class Windows(QObject):
         self._backend.ask(
             switch, lambda is_on: self.main.set_autostart_note(not is_on), self._refuse, owner=self
         )
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if watched is self.main and event.type() is QEvent.Type.WindowDeactivate:
+            self._deactivated_s = monotonic()
+        return super().eventFilter(watched, event)
 
     def _refuse(self, error: SchedulerError) -> None:
         self.main.show_message(str(error))

@@ -21,8 +21,12 @@ from shiboken6 import isValid
 
 from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model.changes import YOU, Change
+from halo_scheduler.model.alarms import StoreTrouble
+from halo_scheduler.model.changes import YOU, Change, ChangeKind
+from halo_scheduler.paths import database_path
 from halo_scheduler.service.scheduler import Scheduler
+
+from .store_trouble import NO_ENDS, Ends
 
 _LOG = logging.getLogger(__name__)
 _BATCH_S = 0.03
@@ -71,6 +75,8 @@ class Backend(QObject):
     """A Change, wherever it was made; emitted in the GUI thread."""
     fault = Signal(str)
     """A sentence about an error that nobody else shows."""
+    trouble_changed = Signal(object)
+    """A StoreTrouble, or None when the store can be written again."""
     _answered = Signal(object)
     _changed_here = Signal(object)
     _done_with = Signal(object)
@@ -86,6 +92,8 @@ class Backend(QObject):
         self._tasks: dict[int, _Task] = {}
         self._inline: Scheduler | None = None
         self._is_closed = False
+        self.trouble: StoreTrouble | None = None
+        """What the engine says is wrong with the store."""
         self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         self._changed_here.connect(self.changed, Qt.ConnectionType.QueuedConnection)
         self._done_with.connect(self._let_go, Qt.ConnectionType.QueuedConnection)
@@ -176,6 +184,23 @@ class Backend(QObject):
         # Changes made here are emitted at once, even if no engine runs that would report them.
         scheduler.subscribe(self._changed_here.emit)
         return scheduler
+
+    @property
+    def ends(self) -> Ends:
+        """The ends of runs that the store could not take in yet."""
+        return NO_ENDS if self.trouble is None else {end.job_id: end for end in self.trouble.ends}
+
+    @property
+    def path(self) -> Path:
+        """The database's file."""
+        return self._path or database_path()
+
+    def show_trouble(self, trouble: StoreTrouble | None) -> None:
+        """Let everybody know what is wrong with the store; None when it can be written."""
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self.trouble_changed.emit(trouble)
+            self.changed.emit(Change(ChangeKind.JOB))
 
     def tell(self, change: Change) -> None:
         """Emit a change that an engine reported."""

@@ -7,8 +7,14 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
 
-from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreReplacedError
+from halo_scheduler.errors import (
+    SchedulerError,
+    StoreDamagedError,
+    StoreReplacedError,
+    StoreUnavailableError,
+)
 from halo_scheduler.ipc.client import ChangeStream
+from halo_scheduler.model.alarms import StoreTrouble
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.engine_control import Status
 from halo_scheduler.service.scheduler import Scheduler
@@ -80,9 +86,15 @@ class EngineLink(QObject):
         self._poll.stop()
         self._thread.stop(shutdown_mode)
 
+    def cancel_stop(self) -> None:
+        """Take back a stop that waits for current runs."""
+        self._is_leaving = False
+        self._thread.cancel_stop()
+
     def _on_begun(self) -> None:
         was_elsewhere = self.state.place in (EnginePlace.ELSEWHERE, EnginePlace.NOWHERE)
         self._poll.stop()
+        self._backend.show_trouble(None)
         self._set(EngineState(EnginePlace.HERE))
         self._listen()
         if was_elsewhere:
@@ -105,6 +117,9 @@ class EngineLink(QObject):
             self._disconnect()
         else:
             self._poll.start(_POLL_MS)
+        if isinstance(error, StoreUnavailableError):
+            since = self._backend.now_ms() if self._backend.trouble is None else self._backend.trouble.since
+            self._backend.show_trouble(StoreTrouble.of(error, since))
 
     def _on_lost(self) -> None:
         self._disconnect()
@@ -148,6 +163,8 @@ class EngineLink(QObject):
             self._notifier.setEnabled(False)
             self._pause.start(_PAUSE_MS)
         changes = self._stream.take() if self._stream is not None else []
+        if self._stream is not None and any(change.kind is ChangeKind.STORE for change in changes or ()):
+            self._backend.show_trouble(self._stream.trouble)
         for change in changes or ():
             self._backend.tell(change)
         if changes is None and not self._is_leaving:
@@ -162,6 +179,7 @@ class EngineLink(QObject):
         if self._stream is not None:
             self._stream.close()
             self._stream = None
+            self._backend.show_trouble(None)
 
     def _poll_engine(self) -> None:
         """Ask which engine runs, which is cheap; start one if none does."""
@@ -172,9 +190,9 @@ class EngineLink(QObject):
     def _on_status(self, status: Status) -> None:
         if self._is_leaving:
             return
-        if status.state == "running" and self.state.place is EnginePlace.HERE and self._stream is None:
+        if status.state != "stopped" and self.state.place is EnginePlace.HERE and self._stream is None:
             self._listen()
-        elif status.state == "running" and self.state.place is EnginePlace.ELSEWHERE:
+        elif status.state != "stopped" and self.state.place is EnginePlace.ELSEWHERE:
             self._listen()
             self._poll.start(_POLL_MS)
         else:

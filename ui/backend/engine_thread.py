@@ -18,6 +18,7 @@ from halo_scheduler.errors import (
     StoreReplacedError,
 )
 from halo_scheduler.model import JobSpec, Outcome
+from halo_scheduler.model.messages import text_message
 from halo_scheduler.service.scheduler import Scheduler
 
 _LOG = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class EngineThread(QObject):
 
     _start_wanted = Signal()
     _stop_wanted = Signal(object)
+    _stop_cancelled = Signal()
     _trial_wanted = Signal(int, object)
     _trial_stop_wanted = Signal(int)
 
@@ -65,6 +67,7 @@ class EngineThread(QObject):
         queued = Qt.ConnectionType.QueuedConnection
         self._start_wanted.connect(self._host.start, queued)
         self._stop_wanted.connect(self._host.stop, queued)
+        self._stop_cancelled.connect(self._host.cancel_stop, queued)
         self._trial_wanted.connect(self._host.start_trial, queued)
         self._trial_stop_wanted.connect(self._host.stop_trial, queued)
         for here, there in (
@@ -92,6 +95,10 @@ class EngineThread(QObject):
             self.stopped.emit()
             return
         self._stop_wanted.emit(shutdown_mode)
+
+    def cancel_stop(self) -> None:
+        """Take back a stop that waits for current runs."""
+        self._stop_cancelled.emit()
 
     def start_trial(self, spec: JobSpec) -> int:
         """Run an unsaved job once; return the number that its signals carry."""
@@ -199,9 +206,16 @@ class _Host(QObject):
             _LOG.info("%s", error)
         except SchedulerError as error:
             _LOG.warning("%s", error)
-        self._forget()
         self._is_stopping = False
+        if self._scheduler.engine.is_running:
+            return  # It was taken back.
+        self._forget()
         self.stopped.emit()
+
+    @Slot()
+    def cancel_stop(self) -> None:
+        if self._scheduler is not None and self._is_stopping:
+            self._scheduler.engine.cancel_stop()
 
     @Slot(int, object)
     def start_trial(self, number: int, spec: JobSpec) -> None:
@@ -210,7 +224,8 @@ class _Host(QObject):
         except SchedulerError as error:
             from halo_scheduler.actions.run_services import Ended  # noqa: PLC0415 - not for the sake of a refusal
 
-            self.trial_ended.emit(number, Ended(run_id="", outcome=Outcome.FAILURE, error=str(error)))
+            ended = Ended(run_id="", outcome=Outcome.FAILURE, message=text_message(str(error)))
+            self.trial_ended.emit(number, ended)
             return
         self._trials[number] = trial
         trial.output.connect(lambda chunk: self.trial_output.emit(number, chunk))

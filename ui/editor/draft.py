@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from halo_scheduler.model import Command, Cron, JobSpec, Notify, Policy, StatusReason
+from halo_scheduler.model import Command, Cron, JobSpec, StatusReason
 from halo_scheduler.model.settings import Settings
 
 NEW_JOB_CRON = "0 9 * * *"
@@ -43,8 +43,12 @@ class Draft:
         """Return the initial spec of the form; name and command of an empty new job are placeholders."""
         if self.spec is not None:
             return self.spec
-        policy = Policy(time_limit=self.settings.default_time_limit, notify=Notify.SETTINGS)
+        policy = self.settings.policy_of_new()
         return JobSpec(name="?", schedule=Cron(NEW_JOB_CRON), action=_NO_COMMAND, policy=policy)
+
+    def suggested_limit(self, *, is_http: bool) -> str | None:
+        """Return the time limit of an empty new job of this kind."""
+        return self.settings.policy_of_new(is_http=is_http).time_limit
 
     def is_taken(self, name: str) -> bool:
         """Return whether another job has this name."""

@@ -9,14 +9,12 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from halo_scheduler.grammar.english import listed
 from halo_scheduler.model import Backoff, BackoffKind, Policy, Retry
-from ui.forms.fields import Field, Page
-from ui.forms.interval_edit import IntervalEdit
-from ui.forms.numbers import read_intervals, write_intervals
-from ui.forms.problems import Findings
+from ui.forms.fields import Field, Findings, Page
+from ui.forms.inputs import IntervalEdit, read_intervals, write_intervals
 from ui.forms.rows import optional_interval, set_optional, side_by_side
-from ui.forms.seen import show_if
 from ui.style.theme import mono_font
 from ui.style.wording import one_line
+from ui.widgets.arrange import show_if
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
 
@@ -189,6 +187,7 @@ class FailurePage(Page):
         """Show how a policy handles failures."""
         set_optional(self._has_limit, self._limit, is_on=policy.time_limit is not None)
         self._limit.set_text(policy.time_limit or _DEFAULT_LIMIT)
+        self._suggested = (self._has_limit.isChecked(), self._limit.text)
         self._attempts.setValue(policy.retry.attempts)
         self._delay.set_milliseconds(policy.retry.delay_ms)
         self._given_backoff = policy.backoff
@@ -200,6 +199,14 @@ class FailurePage(Page):
         self._show_delay()
         self._show_ladder()
         self._show_errors_words()
+
+    def suggest_limit(self, time_limit: str | None) -> None:
+        """Show another default time limit, unless the user chose one."""
+        if self._suggested != (self._has_limit.isChecked(), self._limit.text):
+            return
+        set_optional(self._has_limit, self._limit, is_on=time_limit is not None)
+        self._limit.set_text(time_limit or _DEFAULT_LIMIT)
+        self._suggested = (self._has_limit.isChecked(), self._limit.text)
 
     def read(self, findings: Findings) -> FailurePolicy | None:
         """Return the values, or None after recording the problems."""

@@ -1,4 +1,4 @@
-"""All pages as one form: built step by step, loaded, read and compared with its initial state."""
+"""All pages as one form: built step by step, and loaded."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from ui.editor.conditions.page import ConditionsPage
 from ui.editor.next_jobs.page import NextJobsPage
 from ui.editor.what.page import WhatPage
 from ui.editor.when.page import WhenPage
-from ui.forms.fields import Field, Page
-from ui.forms.problems import Findings, Problem
-from ui.forms.snapshot import snapshot
+from ui.forms.fields import Field, Findings, Page, Problem, snapshot
 from ui.style.theme import Appearance
 
 from .draft import Draft
@@ -231,6 +229,8 @@ class Form(QStackedWidget):
     def _follow_kind(self) -> None:
         what = self._pages.what
         self._pages.options.follow(is_prompt=what.is_prompt, is_http=what.is_http)
+        if self._draft.spec is None:
+            self._pages.failure.suggest_limit(self._draft.suggested_limit(is_http=what.is_http))
 
     def _follow_group(self) -> None:
         self._pages.conditions.follow_group(self._pages.options.group)

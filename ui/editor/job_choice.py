@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter
 
 from ui.style.theme import MARGIN
 from ui.style.wording import one_line, plain_tooltip
-from ui.widgets.popup_rows import give_room
+from ui.widgets.boxes import give_room
 
 from .job_catalogue import JobCatalogue, circle_sentence
 

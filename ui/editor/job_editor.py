@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QPalette, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
+from halo_scheduler.model import JobSpec
 from ui.backend.backend import Backend
-from ui.forms.fields import Field, Page
-from ui.forms.problems import Problem, as_sentence
-from ui.forms.seen import show_if
+from ui.forms.fields import Field, Page, Problem, as_sentence
 from ui.style.theme import MARGIN, Appearance
 from ui.style.wording import one_line
+from ui.widgets.arrange import show_if
 from ui.widgets.labels import frame
 
 from .draft import Draft, PageNumber
-from .footer import SAVE_KEYS, TEST_KEYS, Footer
 from .form import Form
-from .page_list import PageList, editor_pages
+from .frame import SAVE_KEYS, TEST_KEYS, Footer, PageList, editor_pages
 from .reading import Reading
 from .side_panel import PANEL_WIDTH, PlanPreview, SidePanel
 from .trial_panel import TrialEnd, TrialPanel
 
 _DEBOUNCE_MS = 120
 _REFRESH_MS = 30_000
+_MORE_SAVE_KEYS = ("Ctrl+Return", "Ctrl+Enter")
 _WIDTH, _HEIGHT = 1000, 680
 # The width of the longest row of controls.
 _LEAST = QSize(720, 400)
@@ -71,7 +72,7 @@ class JobEditor(QDialog):
         self._form = Form(backend, appearance, draft, self)
         self._list = PageList(appearance, editor_pages(self.tr))
         self._side = SidePanel(appearance)
-        self._plan_preview = PlanPreview(backend, self._side, self)
+        self._plan_preview = PlanPreview(backend, self._side, draft.job_id, self)
         self._footer = Footer(appearance)
         self._trial: TrialPanel | None = None
         self._lay_out()
@@ -121,8 +122,11 @@ class JobEditor(QDialog):
         self._form.quiet_times_wanted.connect(self.quiet_times_requested)
         self._form.secret_wanted.connect(self.secrets_requested)
         for number in range(self._list.count()):
-            QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(_TurnTo(self, number))
-        QShortcut(QKeySequence(SAVE_KEYS), self).activated.connect(self._save)
+            QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(
+                partial(self.turn_to, number)
+            )
+        for keys in (SAVE_KEYS, *_MORE_SAVE_KEYS):
+            QShortcut(QKeySequence(keys), self).activated.connect(self._save)
         QShortcut(QKeySequence(TEST_KEYS), self).activated.connect(self._test)
         self._list.page_chosen.connect(self._show_page)
         self._footer.save_wanted.connect(self._save)
@@ -280,7 +284,7 @@ class JobEditor(QDialog):
         self._footer.show_remark(self.tr("Saving…") if self._is_saving else remark)
         self._footer.allow(
             saving=spec is not None and not problems and is_worth_saving and not self._is_saving,
-            testing=spec is not None and not self._is_testing and not self._is_saving,
+            testing=self._tested_spec is not None and not self._is_testing and not self._is_saving,
         )
 
     def _is_worth_saving(self) -> bool:
@@ -321,10 +325,15 @@ class JobEditor(QDialog):
             # No preview is queued ahead of what the user waits for.
             self.saved.emit(spec)
 
+    @property
+    def _tested_spec(self) -> JobSpec | None:
+        return self._read.for_test(self._draft.start_spec())
+
     def _test(self) -> None:
         self._check()
-        if self._read.spec is not None and not self._is_testing:
-            self.test_requested.emit(self._read.spec)
+        spec = self._tested_spec
+        if spec is not None and not self._is_testing:
+            self.test_requested.emit(spec)
 
     def _make_second(self) -> None:
         schedule = self._form.split_off_schedule()
@@ -378,17 +387,6 @@ def _field_around(widget: QWidget | None) -> Field | None:
     while widget is not None and not isinstance(widget, Field):
         widget = widget.parentWidget()
     return widget
-
-
-class _TurnTo:
-    """Shows one page when called."""
-
-    def __init__(self, editor: JobEditor, number: int) -> None:
-        self._editor = editor
-        self._number = number
-
-    def __call__(self) -> None:
-        self._editor.turn_to(self._number)
 
 
 def _vertical_line() -> QFrame:

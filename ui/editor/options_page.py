@@ -10,19 +10,18 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Caps, CatchUp, JobSpec, Limits, Manual, Notify, Policy
+from halo_scheduler.model.policies import MOST_OUTPUT_BYTES
 from ui.backend.backend import Backend
-from ui.forms.fields import Field, Page
+from ui.forms.fields import Field, Findings, Page
 from ui.forms.fold import Fold
-from ui.forms.interval_edit import IntervalEdit
-from ui.forms.problems import Findings
+from ui.forms.inputs import IntervalEdit
 from ui.forms.rows import optional_interval, set_optional, side_by_side
-from ui.forms.seen import show_if
 from ui.style.theme import Appearance
+from ui.widgets.arrange import show_if
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
 
-from .daily_limits import DailyLimits
-from .output_commands import OutputCommands
+from .options_folds import DailyLimits, OutputCommands
 from .summary import joined, short_interval
 
 _MOST_JITTER = 10
@@ -63,6 +62,7 @@ class OptionsPage(Page):
         self._build_notify()
         self._build_group(self._groups)
         self._build_awake()
+        self._build_output_limit()
         self._build_assistants()
         yield
         self._folds = QVBoxLayout()
@@ -172,6 +172,29 @@ class OptionsPage(Page):
         )
         self._awake.toggled.connect(self.edited)
 
+    def _build_output_limit(self) -> None:
+        self._output_limit = number_box(
+            -1,
+            MOST_OUTPUT_BYTES >> 10,
+            name="outputLimit",
+            title=self.tr("Output limit"),
+            zero=self.tr("default"),
+        )
+        self._output_limit.setSuffix(self.tr(" KB"))
+        self._output_limit.setSingleStep(64)
+        self.add_field(
+            Field(
+                self.tr("Output limit"),
+                self._output_limit,
+                path="policy.output_limit_bytes",
+                subject=self.tr("The limit"),
+                hint=self.tr(
+                    "How much of each run's output is kept; the middle of longer output is dropped."
+                ),
+            )
+        )
+        self._output_limit.valueChanged.connect(self.edited)
+
     def _build_assistants(self) -> None:
         self._assistants = QCheckBox(self.tr("Assistants may run this job"))
         self._assistants.setObjectName("assistantsMayRun")
@@ -249,6 +272,9 @@ class OptionsPage(Page):
         if line is not None:
             line.setCursorPosition(0)
         self._awake.setChecked(policy.keep_awake)
+        limit = policy.output_limit_bytes
+        self._given_limit = limit
+        self._output_limit.setValue(-1 if limit is None else limit >> 10)
         self._assistants.setChecked(policy.assistants_may_run)
         self._jitter.setValue(policy.jitter_percent)
         limits = policy.limits
@@ -295,6 +321,7 @@ class OptionsPage(Page):
                 caps=caps or Caps(),
                 reads_lines=self._output_commands.chosen,
                 keep_awake=self._awake.isChecked(),
+                output_limit_bytes=self._read_output_limit(),
                 assistants_may_run=self._assistants.isChecked(),
             ),
         )
@@ -302,6 +329,13 @@ class OptionsPage(Page):
         if limits is None or caps is None or policy is None or checked is None:
             return None
         return Options(policy, group, self._enabled.isChecked())
+
+    def _read_output_limit(self) -> int | None:
+        """Return the limit in bytes; one that is no whole number of kilobytes stays as it is until it is changed."""
+        value, given = self._output_limit.value(), self._given_limit
+        if given is not None and value == given >> 10:
+            return given
+        return None if value < 0 else value << 10
 
     def _read_limits(self) -> Limits:
         min_ms = self._min.milliseconds if self._has_min.isChecked() else None

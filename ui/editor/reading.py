@@ -1,4 +1,4 @@
-"""The values of all pages, and the spec they form or the problems that prevent one."""
+"""The pages of the editor read into a spec, or the problems that prevent one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ui.editor.conditions.page import ConditionPolicy, ConditionsPage
 from ui.editor.next_jobs.page import NextJobs, NextJobsPage
 from ui.editor.what.page import What, WhatPage
 from ui.editor.when.page import When, WhenPage
-from ui.forms.problems import Findings, Problem
+from ui.forms.fields import Findings, Problem
 
 from .draft import Draft
 from .failure_page import FailurePage, FailurePolicy
@@ -56,6 +56,14 @@ class Reading:
             group=None if self.options is None else self.options.group,
             enabled=self.is_enabled,
             followers=() if self.next_jobs is None else self.next_jobs.followers,
+        )
+
+    def for_test(self, start: JobSpec) -> JobSpec | None:
+        """Return what a test run needs, which is a valid action; the rest comes from `start` while it is invalid."""
+        if self.spec is not None or self.action is None:
+            return self.spec
+        return replace(
+            start, name=self.name or start.name, action=self.action, policy=self.policy or start.policy
         )
 
     def summaries(self, when_words: str) -> tuple[str, ...]:
@@ -138,6 +146,7 @@ def _policy(
         caps=options.policy.caps,
         reads_lines=options.policy.reads_lines,
         keep_awake=options.policy.keep_awake,
+        output_limit_bytes=options.policy.output_limit_bytes,
         assistants_may_run=options.policy.assistants_may_run,
         conditions=conditions.conditions,
         condition_deadline=conditions.deadline,

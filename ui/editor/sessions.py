@@ -6,15 +6,18 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from shiboken6 import isValid
 
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
-from halo_scheduler.model import JobSpec, Outcome, Run, Source, StatusReason, Trigger
+from halo_scheduler.grammar.english import listed
+from halo_scheduler.model import Job, JobSpec, Outcome, Run, Source, StatusReason, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.messages import message_words, messages_words
+from halo_scheduler.wording.schedules import describe
 from ui.backend.backend import Backend, Lane
 from ui.backend.engine_thread import EngineThread
 from ui.style.theme import Appearance
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from .job_editor import JobEditor
 
 _SPEC_NAMES = tuple(field.name for field in fields(JobSpec))
+_FIELD_WORDS = {"anchor_at": "start", "followers": "next jobs", "policy": "options", "enabled": "on or off"}
 
 
 def tr(text: str) -> str:
@@ -169,6 +173,8 @@ class _Session(QObject):
         self.editor.accept()
 
     def _refuse(self, error: SchedulerError) -> None:
+        if isinstance(error, _ChangedElsewhereError) and self._before is not None:
+            self._before = replace(self._before, **error.changed)
         if isinstance(error, ScheduleError):
             self.editor.show_error(error.path, error.message)
         else:
@@ -221,8 +227,8 @@ class _Trial(QObject):
             source=Source.MANUAL,
             outcome=ended.outcome,
             reason=ended.reason,
-            error=ended.error,
-            note=" · ".join(filter(None, (asked, ended.note))),
+            error=message_words(ended.message),
+            note=" · ".join(filter(None, (asked, messages_words(ended.notes)))),
             exit_code=ended.exit_code,
             http_status=ended.http_status,
             cost=ended.cost,
@@ -315,7 +321,8 @@ def _edit_draft(scheduler: Scheduler, job_id: str) -> Draft:
         raise JobNotFoundError("this job no longer exists")
     existing = _existing(scheduler)
     return Draft(
-        spec=job.spec,
+        # The switch shows whether the job is enabled now; turning it on resumes one that errors disabled.
+        spec=replace(job.spec, enabled=job.enabled),
         job_id=job_id,
         is_new=False,
         review=job.review,
@@ -347,5 +354,31 @@ def _update(job_id: str, before: JobSpec | None, after: JobSpec, scheduler: Sche
         for name in _SPEC_NAMES
         if before is None or getattr(after, name) != getattr(before, name)
     }
+    job = scheduler.get_job(job_id)
+    if job is not None and before is not None:
+        _refuse_conflicts(job, before, changes)
     scheduler.update_job(job_id, **changes)
     return job_id
+
+
+class _ChangedElsewhereError(SchedulerError):
+    """Fields edited here were changed elsewhere meanwhile; saving again replaces those changes."""
+
+    def __init__(self, message: str, changed: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.changed = changed
+
+
+def _refuse_conflicts(job: Job, before: JobSpec, changes: dict[str, Any]) -> None:
+    """Refuse to overwrite, without a word, what was changed elsewhere since the editor opened."""
+    changed = {
+        name: getattr(job, name)
+        for name, value in changes.items()
+        if getattr(job, name) not in (getattr(before, name), value)
+    }
+    if changed:
+        what = listed([_FIELD_WORDS.get(name, name) for name in sorted(changed)])
+        now = f": {describe(job.schedule)}" if list(changed) == ["schedule"] else ""
+        raise _ChangedElsewhereError(
+            f"Changed elsewhere since you opened it ({what}{now}). Save again to replace that.", changed
+        )

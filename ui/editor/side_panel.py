@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -17,26 +18,25 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import clock_time, counted, short_date, weekday_name
-from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model import Situation
 from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.lint import Severity
+from halo_scheduler.wording.schedules import distance_in_words, local_words
 from ui.backend.backend import Asked, Backend
-from ui.forms.mark_sign import MarkSign
-from ui.forms.seen import show_if
 from ui.style.marks import Mark, Shape
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, strong_font
 from ui.style.wording import moment, one_line, plain_tooltip
-from ui.widgets.labels import label
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.arrange import show_if
+from ui.widgets.labels import WrappedText, label
+from ui.widgets.signs import MarkSign
 
-from .preview import Preview, preview_schedule
+from .plan_preview import SHOWN_RUNS, Preview, preview_schedule
 from .reading import Reading
 
 PANEL_WIDTH = 280
-_SHOWN_RUNS = 5
 _LONGEST_NAME = 40
-_DAYS_FROM_MS = 2 * DAY_MS
 _SEVERITIES = {
     Severity.INFO: Mark(Shape.RING, Tone.ACCENT),
     Severity.WARNING: Mark(Shape.TRIANGLE, Tone.WARN),
@@ -50,9 +50,10 @@ class PlanPreview(QObject):
     words_found = Signal(str)
     """The schedule in words."""
 
-    def __init__(self, backend: Backend, side: SidePanel, parent: QObject) -> None:
+    def __init__(self, backend: Backend, side: SidePanel, job_id: str | None, parent: QObject) -> None:
         super().__init__(parent)
         self._backend = backend
+        self._job_id = job_id
         self._side = side
         self._asked: Asked | None = None
         self._is_enabled = True
@@ -68,13 +69,14 @@ class PlanPreview(QObject):
             return
         now_ms = self._backend.now_ms()
         self._asked = self._backend.ask(
-            lambda _scheduler: preview_schedule(
+            lambda scheduler: preview_schedule(
                 when.schedule,
                 now_ms,
                 anchor_at=when.anchor_at,
                 policy=policy,
                 group=None if options is None else options.group,
                 quiet_times=quiet_times,
+                situation=_situation(scheduler, self._job_id),
             ),
             self._show,
             self._show_nothing,
@@ -83,10 +85,22 @@ class PlanPreview(QObject):
 
     def _show(self, preview: Preview) -> None:
         self._side.show_preview(preview, is_enabled=self._is_enabled)
-        self.words_found.emit(preview.words)
+        self.words_found.emit(" · ".join(filter(None, (preview.pause, preview.words))))
 
     def _show_nothing(self, _error: SchedulerError) -> None:
         self._side.show_nothing()
+
+
+def _situation(scheduler: Scheduler, job_id: str | None) -> Situation | None:
+    return None if job_id is None else scheduler.jobs.situations([job_id]).get(job_id)
+
+
+class _RunLabels(NamedTuple):
+    """The labels of one run."""
+
+    absolute: QLabel
+    relative: QLabel
+    local: QLabel
 
 
 class SidePanel(QScrollArea):
@@ -105,13 +119,13 @@ class SidePanel(QScrollArea):
         self._words = label("", name="scheduleWords", wrap=True)
         self._words.setFont(strong_font(self._words.font()))
         self._remark = label("", "muted", name="scheduleRemark", wrap=True)
-        self._runs_title = label(self.tr("Next runs"), "small")
+        self._runs_title = label(self.tr("Next runs"), "small", name="nextRunsTitle", wrap=True)
         self._runs = QGridLayout()
         self._runs.setContentsMargins(0, 0, 0, 0)
         self._runs.setHorizontalSpacing(GRID)
-        self._runs.setVerticalSpacing(GRID)
+        self._runs.setVerticalSpacing(HALF)
         self._runs.setColumnStretch(1, 1)
-        self._run_labels = [self._run_row(row) for row in range(_SHOWN_RUNS)]
+        self._run_labels = [self._run_row(row) for row in range(SHOWN_RUNS)]
         self._notes_title = label(self.tr("Good to know"), "small")
         self._notes = QVBoxLayout()
         self._notes.setContentsMargins(0, 0, 0, 0)
@@ -134,30 +148,32 @@ class SidePanel(QScrollArea):
         layout.addStretch(1)
         self.setWidget(canvas)
         self._remark.hide()
-        self._show_runs((), 0)
+        self._hide_runs()
         self._show_notes(())
 
-    def _run_row(self, row: int) -> tuple[QLabel, QLabel]:
+    def _run_row(self, row: int) -> _RunLabels:
         absolute = label("", name=f"nextRun{row}")
         absolute.setFont(number_font(absolute.font()))
         relative = label("", "muted", name=f"nextRunIn{row}")
         relative.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._runs.addWidget(absolute, row, 0)
-        self._runs.addWidget(relative, row, 1)
-        return absolute, relative
+        local = label("", "small", name=f"nextRunLocal{row}")
+        self._runs.addWidget(absolute, row * 2, 0)
+        self._runs.addWidget(relative, row * 2, 1)
+        self._runs.addWidget(local, row * 2 + 1, 0, 1, 2)
+        return _RunLabels(absolute, relative, local)
 
     def show_nothing(self) -> None:
         """Show that there is no valid schedule yet."""
         self._words.setText(self.tr("No schedule yet"))
         self._remark.setText(self.tr("Upcoming runs appear here."))
         self._remark.show()
-        self._show_runs((), 0)
+        self._hide_runs()
         self._show_notes(())
 
     def show_preview(self, preview: Preview, *, is_enabled: bool) -> None:
         """Show the preview of a schedule."""
         self._words.setText(preview.words)
-        self._show_runs(preview.runs, preview.now_ms)
+        self._show_runs(preview, is_enabled=is_enabled)
         notes = [(note.severity, note.message) for note in preview.notes]
         notes += [(Severity.INFO, words) for words in self._waiting_notes(preview)]
         if preview.capped_at is not None:
@@ -168,6 +184,8 @@ class SidePanel(QScrollArea):
         remark = ""
         if not is_enabled:
             remark = self.tr("The job is disabled and only runs manually.")
+        elif preview.pause:
+            remark = self.tr("The job is {pause}.").format(pause=preview.pause)
         elif preview.is_after:
             remark = self.tr("Later runs depend on how long each one takes.")
         elif not preview.runs:
@@ -211,17 +229,35 @@ class SidePanel(QScrollArea):
             return self.tr("quiet hours")
         return self.tr("the quiet hours “{name}”").format(name=one_line(quiet.by.name, _LONGEST_NAME))
 
-    def _show_runs(self, runs: tuple[int, ...], now_ms: int) -> None:
-        show_if(self._runs_title, bool(runs))
-        for index, (absolute, relative) in enumerate(self._run_labels):
-            has_run = index < len(runs)
-            show_if(absolute, has_run)
-            show_if(relative, has_run)
-            if has_run:
-                at = runs[index]
-                absolute.setText(_short(at, now_ms))
-                relative.setText(_distance(at - now_ms))
-                absolute.setToolTip(plain_tooltip(moment(at)))
+    def _hide_runs(self) -> None:
+        for row in (self._runs_title, *(one for labels in self._run_labels for one in labels)):
+            row.hide()
+
+    def _show_runs(self, preview: Preview, *, is_enabled: bool) -> None:
+        self._hide_runs()
+        self._runs_title.setText(self._title(preview, is_enabled=is_enabled))
+        show_if(self._runs_title, bool(preview.runs))
+        for at, labels in zip(preview.runs, self._run_labels, strict=False):
+            labels.absolute.setText(_short(at, preview.now_ms, preview.timezone))
+            labels.absolute.setToolTip(plain_tooltip(moment(at)))
+            labels.absolute.show()
+            # Nobody knows when a job without an end of its pause runs.
+            if is_enabled and not preview.is_pause_open:
+                labels.relative.setText(distance_in_words(at, preview.now_ms))
+                labels.relative.show()
+            local = local_words(at, preview.timezone)
+            labels.local.setText(self.tr("{time} local time").format(time=local))
+            show_if(labels.local, bool(local))
+
+    def _title(self, preview: Preview, *, is_enabled: bool) -> str:
+        if not is_enabled:
+            words = self.tr("Next runs once enabled")
+        elif preview.is_pause_open:
+            words = self.tr("Next runs once resumed")
+        else:
+            words = self.tr("Next runs")
+        is_elsewhere = any(local_words(at, preview.timezone) for at in preview.runs)
+        return f"{words} ({preview.timezone})" if is_elsewhere else words
 
     def _show_notes(self, notes: Sequence[tuple[Severity, str]]) -> None:
         show_if(self._notes_title, bool(notes))
@@ -257,21 +293,8 @@ class _NoteRow(QWidget):
         text.set_text(message)
 
 
-def _short(at: int, now_ms: int) -> str:
+def _short(at: int, now_ms: int, timezone: str | None = None) -> str:
     """Return day and time, with the year if it is not the current one."""
-    local = local_time(at)
-    date = short_date(local, year=local.year != local_time(now_ms).year)
-    return f"{weekday_name(local)[:3]} {date}, {clock_time(local)}"
-
-
-def _distance(ahead_ms: int) -> str:
-    """Return the time until a run: "in 5 min"."""
-    if ahead_ms < SECOND_MS:
-        return QCoreApplication.translate("SidePanel", "now")
-    if ahead_ms < MINUTE_MS:
-        return QCoreApplication.translate("SidePanel", "in {count} s").format(count=ahead_ms // SECOND_MS)
-    if ahead_ms < HOUR_MS:
-        return QCoreApplication.translate("SidePanel", "in {count} min").format(count=ahead_ms // MINUTE_MS)
-    if ahead_ms < _DAYS_FROM_MS:
-        return QCoreApplication.translate("SidePanel", "in {count} h").format(count=ahead_ms // HOUR_MS)
-    return QCoreApplication.translate("SidePanel", "in {count} days").format(count=ahead_ms // DAY_MS)
+    there = local_time(at, timezone)
+    date = short_date(there, year=there.year != local_time(now_ms).year)
+    return f"{weekday_name(there)[:3]} {date}, {clock_time(there)}"

@@ -23,8 +23,9 @@ from halo_scheduler.model import (
     Retry,
 )
 from halo_scheduler.wording.conditions import waiting_words
-from ui.style.wording import cost_words, one_line
-from ui.widgets.action_text import action_words, work_words
+from halo_scheduler.wording.measures import amount_words
+from ui.style.wording import one_line
+from ui.widgets.job_text import action_words, work_words
 
 _SEPARATOR = " · "
 _UNITS = {"s": "s", "m": "min", "h": "h", "d": "d"}
@@ -126,7 +127,9 @@ def daily_limit_words(caps: Caps) -> str:
     """Return the daily limits: "at most 5 runs and a cost of 2.00 a day"; empty for none."""
     runs = "" if caps.runs_per_day is None else counted(caps.runs_per_day, "run")
     cost = (
-        "" if caps.cost_per_day is None else tr("a cost of {cost}").format(cost=cost_words(caps.cost_per_day))
+        ""
+        if caps.cost_per_day is None
+        else tr("a cost of {cost}").format(cost=amount_words(caps.cost_per_day))
     )
     parts = [part for part in (runs, cost) if part]
     return tr("at most {what} a day").format(what=tr(" and ").join(parts)) if parts else ""

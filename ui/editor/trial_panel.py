@@ -10,20 +10,13 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Outcome, Proposal, SkipReason
-from ui.forms.mark_sign import MarkSign
+from halo_scheduler.wording.measures import amount_words, took_words
 from ui.style.marks import outcome_mark
 from ui.style.theme import GRID, MARGIN, Appearance, number_font
-from ui.style.wording import (
-    cost_words,
-    duration,
-    one_line,
-    outcome_words,
-    plain_tooltip,
-    proposal_words,
-    reason_words,
-)
+from ui.style.wording import one_line, outcome_words, plain_tooltip, proposal_words, reason_words
 from ui.widgets.labels import button, frame, icon_button, label, set_role
 from ui.widgets.output_view import OutputView
+from ui.widgets.signs import MarkSign
 
 from .summary import joined
 
@@ -146,12 +139,15 @@ class TrialPanel(QFrame):
         self._is_running = False
         self._timer.stop()
         self._output.end()
+        if ended is not None and ended.http_status is not None:
+            # The status and the headers come first.
+            self._output.go_to_beginning()
         self._show_elapsed()
         outcome = Outcome.FAILURE if ended is None else ended.outcome
         self._show_mark(outcome)
         words = sentence or self._describe(ended)
         if ended is not None:
-            cost = self.tr("cost {cost}").format(cost=cost_words(ended.cost)) if ended.cost else ""
+            cost = self.tr("cost {cost}").format(cost=amount_words(ended.cost)) if ended.cost else ""
             words = joined(words, cost, self._proposed(ended), ended.note)
         self._words.setText(one_line(words))
         self._words.setToolTip(plain_tooltip(words))
@@ -190,4 +186,4 @@ class TrialPanel(QFrame):
         self.closed.emit()
 
     def _show_elapsed(self) -> None:
-        self._elapsed.setText(duration(max(0, self._now_ms() - self._began_at)))
+        self._elapsed.setText(took_words(max(0, self._now_ms() - self._began_at)))

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -113,8 +114,17 @@ class Choices(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
         least = max((card.least_width() for card in self.buttons() if isinstance(card, _Card)), default=0)
-        fitting = (self.width() + GRID) // (least + GRID)
+        fitting = (self.width() - self._bar_width() + GRID) // (least + GRID)
         self._arrange(max(1, min(fitting, self._most_columns)))
+
+    def _bar_width(self) -> int:
+        """Return the width that a scroll bar would take, so that cards stay in place when it appears."""
+        around = self.parentWidget()
+        while around is not None and not isinstance(around, QScrollArea):
+            around = around.parentWidget()
+        if around is None or around.verticalScrollBar().isVisible():
+            return 0
+        return around.verticalScrollBar().sizeHint().width()
 
 
 def _segment(appearance: Appearance, choice: Choice) -> QPushButton:

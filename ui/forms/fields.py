@@ -1,28 +1,110 @@
-"""Form fields with their errors, and the pages that hold them."""
+"""Form fields with their problems and contents, and the pages that hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
+    QPlainTextEdit,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
+from halo_scheduler.errors import ScheduleError
 from ui.style.theme import GRID, HALF, MARGIN
 from ui.style.wording import one_line
+from ui.widgets.arrange import show_if
 from ui.widgets.labels import label
 
 from .fold import Fold
-from .problems import Problem, as_sentence, is_under
-from .seen import show_if
 
+_VERBS = ("is ", "must ", "contains ")
+T = TypeVar("T")
+CONTENT = "content"
+"""The property with the content of a widget that has no value of its own."""
+_INNER = "qt_"
 _PAGE_WIDTH = 560
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem; `is_missing` marks a field that is not filled in yet."""
+
+    path: str
+    message: str
+    is_missing: bool = False
+
+
+class Findings:
+    """Collects the problems while a form is read, so that all can be shown at once."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def take(self, path: str, make: Callable[[], T]) -> T | None:
+        """Return the result of `make`; a ScheduleError is recorded under the path."""
+        try:
+            return make()
+        except ScheduleError as error:
+            found = error.under(path) if path else error
+            self.problems.append(Problem(found.path, error.message))
+            return None
+
+    def miss(self, path: str, message: str) -> None:
+        """Record that a required value is missing."""
+        self.problems.append(Problem(path, message, is_missing=True))
+
+    def refuse(self, path: str, message: str) -> None:
+        """Record that a value is invalid."""
+        self.problems.append(Problem(path, message))
+
+
+def as_sentence(subject: str, message: str) -> str:
+    """Return a message as a full sentence; "is empty" gets the subject."""
+    text = f"{subject} {message}" if message.startswith(_VERBS) else message
+    text = f"{text[:1].upper()}{text[1:]}"
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def is_under(path: str, field_path: str) -> bool:
+    """Return whether a path is a field's path or inside it."""
+    return path == field_path or path.startswith((f"{field_path}.", f"{field_path}["))
+
+
+def snapshot(page: QWidget) -> dict[str, str]:
+    """Return the contents of all controls by object name; inner widgets of Qt are skipped."""
+    widgets = page.findChildren(QWidget)
+    contents = ((widget.objectName(), widget.property(CONTENT) or _content(widget)) for widget in widgets)
+    return {
+        name: str(content)
+        for name, content in contents
+        if content is not None and name and not name.startswith(_INNER)
+    }
+
+
+def _content(widget: QWidget) -> str | None:
+    if isinstance(widget, QComboBox):
+        return widget.currentText()
+    if isinstance(widget, QAbstractSpinBox):
+        return widget.text()
+    if isinstance(widget, QPlainTextEdit):
+        return None if widget.isReadOnly() else widget.toPlainText()
+    if isinstance(widget, QLineEdit):
+        return widget.text()
+    if isinstance(widget, QAbstractButton) and widget.isCheckable() and not widget.property("kind"):
+        return str(widget.isChecked())
+    return None
 
 
 class Field(QWidget):

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
-from halo_scheduler.model import Caps, Command, Cron, Every, HttpRequest, JobSpec, Notify, Policy, Prompt
+from halo_scheduler.model import (
+    Caps,
+    Command,
+    Cron,
+    Every,
+    HttpRequest,
+    JobSpec,
+    Notify,
+    Policy,
+    Prompt,
+    Reminder,
+)
 from halo_scheduler.model.work_source import FolderSource
 
 
@@ -20,19 +31,34 @@ class Template:
     spec: JobSpec
 
 
+UNTYPED_URL = "https://site.invalid/"
+"""Stands for a URL that is still to be typed: the form shows none."""
+# The folder is the working directory, which the form lets one pick.
+_BACKUP = (
+    'keep=7; name=$(basename "$PWD"); mkdir -p ~/Backups && '
+    'tar -czf ~/Backups/"$name-$(date +%F).tar.gz" -C .. "$name" && '
+    'ls -1 ~/Backups/"$name"-????-??-??.tar.gz | sort -r | tail -n +$((keep + 1)) | '
+    'while read -r old; do rm -- "$old"; done'
+)
+
 TEMPLATES: dict[str, Template] = {
     "backup": Template(
         title=str(QT_TRANSLATE_NOOP("Templates", "Back up a folder")),
-        sentence=str(QT_TRANSLATE_NOOP("Templates", "Pack a folder into a dated archive every evening.")),
+        sentence=str(
+            QT_TRANSLATE_NOOP(
+                "Templates", "Pack a folder into a dated archive every evening and keep the last seven."
+            )
+        ),
         icon="backup",
         spec=JobSpec(
             name="Back up my documents",
             schedule=Cron("0 18 * * *"),
             action=Command(  # noqa: S604 - the user sees the line
-                line='mkdir -p "$HOME/Backups" && '
-                'tar -czf "$HOME/Backups/documents-$(date +%F).tar.gz" -C "$HOME" Documents',
+                line=_BACKUP,
                 shell="/bin/sh",
+                directory="~/Documents",
             ),
+            policy=Policy(notify=Notify.SETTINGS),
         ),
     ),
     "script": Template(
@@ -43,6 +69,7 @@ TEMPLATES: dict[str, Template] = {
             name="Run my script",
             schedule=Every("1h"),
             action=Command(line="sh ~/my-script.sh", shell="/bin/sh"),  # noqa: S604 - the user sees the line
+            policy=Policy(notify=Notify.SETTINGS),
         ),
     ),
     "website": Template(
@@ -50,7 +77,11 @@ TEMPLATES: dict[str, Template] = {
         sentence=str(QT_TRANSLATE_NOOP("Templates", "Check every 15 minutes that a page responds.")),
         icon="globe",
         spec=JobSpec(
-            name="Check my website", schedule=Every("15m"), action=HttpRequest(url="https://example.com/")
+            name="Check my website",
+            schedule=Every("15m"),
+            action=HttpRequest(url=UNTYPED_URL),
+            # It goes on checking while the site is down, so that it can tell of the recovery.
+            policy=Policy(time_limit="30s", max_errors=0, notify=Notify.FAILURES),
         ),
     ),
     "reminder": Template(
@@ -62,8 +93,8 @@ TEMPLATES: dict[str, Template] = {
         spec=JobSpec(
             name="Stand up and stretch",
             schedule=Cron("0 10 * * 1-5"),
-            action=Command(argv=("echo", "Time to stand up and stretch.")),
-            policy=Policy(notify=Notify.ALL),
+            action=Reminder(title="Time to stand up and stretch"),
+            policy=Policy(time_limit="1m", notify=Notify.SETTINGS),
         ),
     ),
     "agent": Template(

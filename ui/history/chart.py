@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from ui.style.theme import GRID, HALF, Appearance, Tone, small_font
 
 from .chart_parts import bucket_words, day_words, paint_pattern, part_heights, short_count
-from .days import Bucket, DaySpan
+from .choice import Bucket, DaySpan
 
 _HEIGHT = 112
 _WIDEST_BAR = 40

@@ -16,7 +16,7 @@ from ui.style.marks import Mark, outcome_mark, paint_mark
 from ui.style.theme import GRID, HALF, Appearance, Tone, small_font
 from ui.style.wording import outcome_words
 
-from .days import Bucket
+from .choice import Bucket
 
 _SMALLEST_PART = 3.0
 _HATCH_STEP = 5

@@ -1,19 +1,21 @@
-"""The facts of a run in words: when it was planned, why then, how it went, and what to do about it."""
+"""The facts of a run in words: when it was planned, why then, how it went, and which runs are related to it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
-from halo_scheduler.schedule.passed_over import read_summary
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.schedule.next_run import read_summary
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.measures import amount_words, took_words
+from ui.backend.backend import Asked, Backend
 from ui.backend.questions import item_words, web_address
 from ui.style.wording import (
-    cost_words,
-    duration,
     moment,
     one_line,
     outcome_words,
@@ -23,11 +25,112 @@ from ui.style.wording import (
     trigger_words,
 )
 
-from .relations import NO_RELATIONS, Relations
+from .choice import JobName, job_names, run_at
 from .run_cells import job_words
 
+_RUN_KINDS = (ChangeKind.RUN_STARTED, ChangeKind.RUN_FINISHED)
+_NAMELESS = JobName("", is_removed=True)
 _LONGEST_TEXT = 1_000
 _LONGEST_ADDRESS = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A run of another job."""
+
+    run_id: str
+    job: JobName
+    at: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relations:
+    """The runs before and after a run in a chain.
+
+    `waiting` are the jobs whose triggered runs have not started; `followers` the jobs that may still be triggered.
+    """
+
+    cause: Relative | None = None
+    caused: tuple[Relative, ...] = ()
+    waiting: tuple[JobName, ...] = ()
+    followers: frozenset[str] = frozenset()
+
+
+NO_RELATIONS = Relations()
+
+
+class RelationsReader(QObject):
+    """Keeps the relations of one run up to date."""
+
+    read = Signal()
+
+    def __init__(self, backend: Backend, parent: QObject) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._run: Run | None = None
+        self._found = NO_RELATIONS
+        self._asked: Asked | None = None
+        self._is_stale = False
+        backend.changed.connect(self._note)
+
+    @property
+    def found(self) -> Relations:
+        """The relations as far as they are loaded."""
+        return self._found
+
+    def follow(self, run: Run | None) -> None:
+        """Follow this run from now on; the same run is loaded again."""
+        if run is None or self._run is None or run.id != self._run.id:
+            self._found = NO_RELATIONS
+        self._run = run
+        self._ask()
+
+    def _note(self, change: Change) -> None:
+        is_kin = change.job_id is None or change.job_id in self._found.followers
+        if self._run is not None and change.kind in _RUN_KINDS and is_kin:
+            self._ask()
+
+    def _ask(self) -> None:
+        run = self._run
+        self._is_stale = self._asked is not None
+        if run is not None and self._asked is None:
+            self._asked = self._backend.ask(
+                lambda scheduler: (run.id, read_relations(scheduler, run)),
+                self._take,
+                lambda _error: self._take(("", NO_RELATIONS)),
+                owner=self,
+            )
+
+    def _take(self, answer: tuple[str, Relations]) -> None:
+        self._asked = None
+        run_id, found = answer
+        if self._run is not None and run_id == self._run.id:
+            self._found = found
+            self.read.emit()
+        if self._is_stale:
+            self._ask()
+
+
+def read_relations(scheduler: Scheduler, run: Run) -> Relations:
+    """Return the relations of a run; runs no longer in the log are left out."""
+    cause = None if run.caused_by is None else scheduler.get_run(run.caused_by)
+    caused = scheduler.runs.caused_by(run.id)
+    job = scheduler.get_job(run.job_id)
+    waiting = [one for one in scheduler.runs.waiting_in_chains() if one.caused_by == run.id]
+    relatives = [*caused, *([] if cause is None else [cause])]
+    job_ids = {one.job_id for one in relatives} | {one.job_id for one in waiting}
+    names = job_names(scheduler, job_ids) if job_ids else {}
+
+    def relative(one: Run) -> Relative:
+        return Relative(one.id, names.get(one.job_id, _NAMELESS), run_at(one), one.outcome)
+
+    return Relations(
+        cause=None if cause is None else relative(cause),
+        caused=tuple(map(relative, caused)),
+        waiting=tuple(names.get(one.job_id, _NAMELESS) for one in waiting),
+        followers=frozenset() if job is None else frozenset(one.job_id for one in job.followers),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +161,9 @@ def facts_of(run: Run, now_ms: int, relations: Relations = NO_RELATIONS) -> list
         (_ended_name(run), _ended(run)),
         (tr("Took"), _took(run, now_ms)),
         (tr("Ended with"), _end_code(run)),
-        (tr("Cost"), cost_words(run.cost)),
+        (tr("Cost"), amount_words(run.cost)),
         (tr("Try"), str(run.attempt) if run.attempt > 1 else ""),
-        (tr("Started by"), "" if relations.cause is not None else _who(run)),
+        (tr("Started by"), "" if relations.cause is not None or run.started_at is None else _who(run)),
         (tr("Why then"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
         (tr("Passed over"), passed_words(run)),
         (tr("Proposed"), proposal_words(run.proposal)),
@@ -147,18 +250,16 @@ _REASONED = (
 def _advice_of_reason(reason: SkipReason) -> str:
     return {
         SkipReason.CAP: tr(
-            "Its schedule goes on tomorrow. Until then it can be run by hand, or its cap raised."
+            "Its schedule goes on tomorrow. Until then you can run it manually or raise its daily limit."
         ),
         SkipReason.NEEDS_INPUT: tr("Answer the question or dismiss it; then its schedule goes on."),
         SkipReason.SOURCE_UNAVAILABLE: tr(
             "It asks again at its next time. If it stays so, check where its work comes from in the job."
         ),
         SkipReason.CONDITION: tr(
-            "By hand it starts all the same. If this happens often, let the job wait longer."
+            "Manual runs ignore conditions. If this happens often, let the job wait longer."
         ),
-        SkipReason.QUIET_TIME: tr(
-            "By hand it starts all the same. The job can also be told to wait for the end of a quiet time."
-        ),
+        SkipReason.QUIET_TIME: tr("Manual runs ignore quiet hours. The job can also wait until they end."),
     }[reason]
 
 
@@ -205,16 +306,16 @@ def _why_passed(reason: str) -> str:
         PassedReason.DISABLED: tr("it was switched off"),
         PassedReason.EDITED: tr("the job was changed"),
         PassedReason.DOWNTIME: tr("Halo was not running"),
-        PassedReason.SLEEP: tr("the machine slept"),
+        PassedReason.SLEEP: tr("the computer slept"),
         PassedReason.DELAYED: tr("Halo was suspended or held up"),
         PassedReason.AT_CAPACITY: tr("as many runs as allowed were under way"),
         PassedReason.CONDITION: tr("it waited for its conditions"),
-        PassedReason.QUIET_TIME: tr("it waited for the end of a quiet time"),
-        PassedReason.RESOURCES: tr("the machine had no room to start it"),
+        PassedReason.QUIET_TIME: tr("it waited for the end of quiet hours"),
+        PassedReason.RESOURCES: tr("the computer had no resources to start it"),
         PassedReason.DISK_FULL: tr("the disk was too full to start it"),
         PassedReason.OUTAGE: tr("the database could not be written"),
         PassedReason.CLOCK_WENT_BACK: tr("the clock was set back"),
-        PassedReason.ZONE_CHANGED: tr("the machine moved to another time zone"),
+        PassedReason.ZONE_CHANGED: tr("the computer moved to another time zone"),
     }
     return known.get(reason, one_line(reason))
 
@@ -224,7 +325,7 @@ def _started(run: Run) -> str:
         return ""
     if not run.is_late:
         return moment(run.started_at)
-    return tr("{when} ({late} late)").format(when=moment(run.started_at), late=duration(run.late_ms))
+    return tr("{when} ({late} late)").format(when=moment(run.started_at), late=took_words(run.late_ms))
 
 
 def _ended_name(run: Run) -> str:
@@ -238,8 +339,8 @@ def _ended(run: Run) -> str:
 def _took(run: Run, now_ms: int) -> str:
     if run.outcome is Outcome.RUNNING and run.started_at is not None:
         seconds = max(0, now_ms - run.started_at) // SECOND_MS * SECOND_MS
-        return tr("{time} so far").format(time=duration(seconds))
-    return duration(run.duration_ms)
+        return tr("{time} so far").format(time=took_words(seconds))
+    return took_words(run.duration_ms)
 
 
 def _end_code(run: Run) -> str:
@@ -260,7 +361,7 @@ def _http(status: int) -> str:
 def _who(run: Run) -> str:
     words = {
         Trigger.SCHEDULE: tr("its schedule"),
-        Trigger.MANUAL: tr("you, by hand"),
+        Trigger.MANUAL: tr("you, manually"),
         Trigger.CHAIN: tr("another job that ended"),
         Trigger.ANSWER: tr("your answer"),
         Trigger.TEST: tr("a test in the editor"),

@@ -23,10 +23,8 @@ from ui.backend.questions import plain_lines
 from ui.style.marks import ASKS
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, strong_font
 from ui.style.wording import moment
-from ui.widgets.labels import button, icon_button, label
-from ui.widgets.line_icon import LineIcon
-from ui.widgets.link_line import ABOVE_LINK, LinkLine
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText, button, icon_button, label
+from ui.widgets.signs import ABOVE_LINK, LineIcon, LinkLine
 
 from .facts import Fact
 

@@ -22,13 +22,11 @@ from halo_scheduler.model import Outcome, Trigger
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, HALF, ICON, Appearance, Tone
 from ui.style.wording import plain_tooltip, trigger_words
+from ui.widgets.boxes import give_room
 from ui.widgets.labels import button, label, tint
-from ui.widgets.popup_rows import give_room
 
-from .choice import Choice
-from .days import DaySpan, last_days, today
-from .job_picker import JobPicker
-from .outcome_picker import OutcomePicker
+from .choice import Choice, DaySpan, last_days, today
+from .pickers import JobPicker, OutcomePicker
 
 _SIZE = QSize(288, 264)
 # The calendar's cells are small, and its navigation bar is not a selection.

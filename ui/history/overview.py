@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Outcome
+from halo_scheduler.model import Outcome, Run
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.rules.statistics import DayCount
 from halo_scheduler.service.scheduler import Scheduler
@@ -20,8 +20,7 @@ from ui.widgets.labels import label
 
 from .chart import DayChart
 from .chart_parts import Legend, bucket_words
-from .choice import Choice
-from .days import Bucket, DaySpan, buckets, day_start, today
+from .choice import Bucket, Choice, DaySpan, buckets, day_start, run_at, today
 
 _FEWEST_DAYS = 30
 _MOST_DAYS = 90
@@ -63,11 +62,25 @@ class Overview(QFrame):
         is_picked = self._shown is not None and _is_within(span, self._shown)
         self._choice, self._span = choice, span
         self.chart.set_span(span)
+        if choice.text:
+            # What a search finds is told by `show_found`.
+            self._shown = self._days_to_show(span)
+            self.show_found(())
+            return
         if is_same and is_picked and self._buckets:
             self._tell(self.chart.pointed_bucket)
             return
         self._shown = self._days_to_show(span)
         self._count()
+
+    def show_found(self, runs: Iterable[Run]) -> None:
+        """Chart the runs that a search has found so far."""
+        if self._asked is not None:
+            self._asked.cancel()
+        days: dict[str, Counter[Outcome]] = {}
+        for run in runs:
+            days.setdefault(today(run_at(run)).isoformat(), Counter())[run.outcome] += 1
+        self._take([DayCount(day, counts) for day, counts in sorted(days.items())])
 
     def _days_to_show(self, span: DaySpan) -> tuple[date | None, date]:
         """Return a span around the chosen one that fills a chart; None starts with the history."""
@@ -86,7 +99,7 @@ class Overview(QFrame):
     def _count(self) -> None:
         if self._asked is not None:
             self._asked.cancel()
-        if self._shown is None:
+        if self._shown is None or self._choice.text:
             return
         first, last = self._shown
         self._asked = self._backend.ask(
@@ -173,7 +186,7 @@ def _only(count: DayCount, outcomes: frozenset[Outcome]) -> dict[Outcome, int]:
 
 
 def _without_days(choice: Choice) -> tuple[object, ...]:
-    return choice.job_id, choice.outcomes, choice.trigger
+    return choice.job_id, choice.outcomes, choice.trigger, choice.text
 
 
 def _is_within(span: DaySpan, shown: tuple[date | None, date]) -> bool:

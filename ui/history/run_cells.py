@@ -8,10 +8,10 @@ from functools import lru_cache
 from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Outcome, Run, Trigger
+from halo_scheduler.wording.measures import took_words
 from ui.backend.questions import item_words
 from ui.style.wording import (
     ago,
-    duration,
     moment,
     one_line,
     outcome_words,
@@ -62,7 +62,7 @@ def cell_text(run: Run, job: JobName, column: int, now_ms: int) -> str:
         case Column.WHEN:
             return ago(run_at(run), now_ms)
         case Column.TOOK:
-            return duration(run.duration_ms)
+            return took_words(run.duration_ms)
         case Column.HOW:
             return how_words(run)
 
@@ -125,7 +125,7 @@ def _how_tip(run: Run) -> str:
     if run.attempt > 1:
         words += ", " + tr("attempt {number}").format(number=run.attempt)
     if run.is_late:
-        words += ", " + tr("{late} late").format(late=duration(run.late_ms))
+        words += ", " + tr("{late} late").format(late=took_words(run.late_ms))
     if run.slot_at is not None:
         words += "\n" + tr("scheduled for {when}").format(when=short_moment(run.slot_at, run_at(run)))
     return words

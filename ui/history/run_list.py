@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, 
 
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.widgets.labels import button, label
-from ui.widgets.line_icon import LineIcon
+from ui.widgets.signs import LineIcon
 
 from .run_table import RunTableModel, State
 from .run_view import RunTable

@@ -18,15 +18,13 @@ from ui.backend.backend import Asked, Backend
 from ui.style.marks import outcome_mark
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, strong_font, title_font
 from ui.style.wording import one_line, outcome_words
-from ui.widgets.labels import button, frame, label, tint
-from ui.widgets.line_icon import LineIcon
+from ui.widgets.labels import WrappedText, button, frame, label, tint
 from ui.widgets.output_feed import OutputFeed
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.signs import LineIcon
 
 from .choice import JobName, job_names
-from .facts import advice_of, as_sentence, facts_of, problem_of
+from .facts import RelationsReader, advice_of, as_sentence, facts_of, problem_of
 from .facts_grid import FactsGrid, QuestionNote, YieldingArea
-from .relations import RelationsReader
 from .run_cells import file_name, job_words
 
 if TYPE_CHECKING:
@@ -67,6 +65,7 @@ class RunPane(QFrame):
         self._content: QWidget | None = None
         self._output: OutputView | None = None
         self._is_making = False
+        self._searched = ""
         self._hint = self._new_hint()
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
@@ -187,9 +186,25 @@ class RunPane(QFrame):
         made.hide()
         self._column.insertWidget(self._column.indexOf(self._filler), made, 1)
         self._feed.chunk.connect(made.feed)
-        self._feed.ended.connect(made.end)
+        self._feed.printed.connect(made.set_total)
+        self._feed.ended.connect(self._end_output)
         self._feed.failed.connect(lambda sentence: made.set_note(as_sentence(sentence), "error"))
+        made.set_search(self._searched)
         self._show_output(self._run)
+
+    def _end_output(self) -> None:
+        if self._output is None:
+            return
+        self._output.end()
+        if self._run is not None and self._run.http_status is not None and not self._searched:
+            # The status and the headers come first.
+            self._output.go_to_beginning()
+
+    def set_search(self, words: str) -> None:
+        """Mark what is searched for in the outputs shown."""
+        self._searched = words
+        if self._output is not None:
+            self._output.set_search(words)
 
     # --- Following it --------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -121,6 +121,10 @@ class RunTableModel(QAbstractTableModel):
     def run_of(self, row: int) -> Run | None:
         """Return the run of a row."""
         return self._runs[row] if 0 <= row < len(self._runs) else None
+
+    def runs(self) -> Sequence[Run]:
+        """Return the runs that are loaded, newest first."""
+        return self._runs
 
     def row_of(self, run_id: str) -> int:
         """Return the row of a run, or -1."""

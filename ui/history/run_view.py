@@ -30,9 +30,14 @@ from .run_cells import Column
 from .run_table import RunTableModel
 
 _MARK = 10
-_WIDTHS = {Column.OUTCOME: 124, Column.WHEN: 124, Column.TOOK: 88, Column.HOW: 124}
-_HOW_ROOM = 560
-_TOOK_ROOM = 440
+# The longest usual text of each column, and the space around it.
+_USUAL = {
+    Column.OUTCOME: ("Running 100%", 5 * GRID),
+    Column.WHEN: ("yesterday 00:00", 2 * GRID),
+    Column.TOOK: ("59 min 59 s", 2 * GRID),
+    Column.HOW: ("after another job", 2 * GRID),
+}
+_LEAST_LETTERS = 18
 _MOST_FITTED = 2_000
 _SELECTED = QStyle.StateFlag.State_Selected
 _LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
@@ -160,8 +165,19 @@ class RunTable(QTableView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setSectionResizeMode(Column.JOB, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(ROW)
-        for column, width in _WIDTHS.items():
-            header.resizeSection(column, width)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """Give each column what its usual texts need; the jobs take the rest, and the last columns yield to them."""
+        metrics = QFontMetrics(self.font())
+        widths = {column: metrics.horizontalAdvance(text) + space for column, (text, space) in _USUAL.items()}
+        room = self.viewport().width() - _LEAST_LETTERS * metrics.averageCharWidth()
+        for column in (Column.HOW, Column.TOOK):
+            self.setColumnHidden(column, sum(widths.values()) > room)
+            if sum(widths.values()) > room:
+                del widths[column]
+        for column, width in widths.items():
+            self.horizontalHeader().resizeSection(column, width)
 
     def _hover_what_moved(self) -> None:
         """Highlight the row that moved under the mouse."""
@@ -189,13 +205,13 @@ class RunTable(QTableView):
     # --- Qt's own ------------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        self.setColumnHidden(Column.HOW, self.viewport().width() < _HOW_ROOM)
-        self.setColumnHidden(Column.TOOK, self.viewport().width() < _TOOK_ROOM)
+        self._fit_columns()
         super().resizeEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         if event.type() == QEvent.Type.FontChange:
             self._delegate.fit_fonts()
+            self._fit_columns()
         super().changeEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Run
 from halo_scheduler.service.scheduler import Scheduler
@@ -15,7 +15,7 @@ from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.labels import button, frame, label
 
 from .choice import Choice, JobName, job_names, run_at
-from .exporting import ExportBar, ExportButton
+from .export import ExportBar, ExportButton
 from .filters import Filters, Period
 from .overview import Overview
 from .run_list import RunList
@@ -23,6 +23,9 @@ from .run_pane import RunPane
 from .run_table import RunTableModel, State
 
 _NARROW = 900
+# In a window that is lower than this, the chart leaves its place to the runs.
+_LOW, _LOW_NARROW = 600, 760
+_LEAST = QSize(600, 400)
 _LIST_SHARE, _PANE_SHARE = 11, 9
 
 
@@ -42,6 +45,7 @@ class HistoryWindow(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("historyWindow")
         self.setWindowTitle(self.tr("Run history"))
+        self.setMinimumSize(_LEAST)
         self._backend = backend
         self._just: tuple[str, ...] = ()
         self._has_begun = False
@@ -51,7 +55,8 @@ class HistoryWindow(QWidget):
         self._overview = Overview(backend, appearance, self)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self._list = RunList(self.model, appearance, self._splitter)
-        self._pane = RunPane(backend, appearance, self._splitter)
+        self._pane_area = QScrollArea(self._splitter)
+        self._pane = RunPane(backend, appearance)
         self._export = ExportButton(appearance, self._filters)
         self._export_bar = ExportBar(backend, appearance, self)
         self._just_bar, self._just_words = self._new_just_bar()
@@ -109,6 +114,7 @@ class HistoryWindow(QWidget):
         self._just_bar.setVisible(bool(self._just))
         self._just_words.setText(self._just_sentence())
         self._overview.show_choice(self._filters.choice(), self._filters.span())
+        self._pane.set_search(choice.text)
         if choice != self.model.choice or self.model.state is not State.READY:
             self.model.show(choice)
 
@@ -119,7 +125,11 @@ class HistoryWindow(QWidget):
 
     def _show_pane(self) -> None:
         """Hide the pane while there are no runs at all."""
-        self._pane.setVisible(self.model.has_history)
+        self._pane_area.setVisible(self.model.has_history)
+
+    def _chart_found(self) -> None:
+        if self.model.choice.text:
+            self._overview.show_found(self.model.runs())
 
     def _show_selected(self, run: Run | None) -> None:
         self._pane.show_run(run, self.model.job_name(run.job_id) if run is not None else None)
@@ -141,9 +151,15 @@ class HistoryWindow(QWidget):
         return bar, words
 
     def _lay_out(self) -> None:
+        # In a low window the pane scrolls.
+        self._pane_area.setWidget(self._pane)
+        self._pane_area.setWidgetResizable(True)
+        self._pane_area.setFrameShape(QFrame.Shape.NoFrame)
+        self._pane_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._pane_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._filters.end_of_first_row.addWidget(self._export)
         self._splitter.addWidget(self._list)
-        self._splitter.addWidget(self._pane)
+        self._splitter.addWidget(self._pane_area)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setHandleWidth(GRID)
         # The gap between the two cards is the splitter handle.
@@ -168,6 +184,7 @@ class HistoryWindow(QWidget):
         self._filters.changed.connect(self._choose_anew)
         self._overview.days_picked.connect(self._filters.pick_days)
         self.model.state_changed.connect(self._show_pane)
+        self.model.state_changed.connect(self._chart_found)
         self._list.run_selected.connect(self._show_selected)
         self._list.everything_requested.connect(self._show_everything)
         self._pane.run_again_requested.connect(self.run_again_requested)
@@ -192,6 +209,8 @@ class HistoryWindow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
+        is_low = self.height() < (_LOW_NARROW if self.width() < _NARROW else _LOW)
+        self._overview.setVisible(not is_low)
         wanted = Qt.Orientation.Vertical if self.width() < _NARROW else Qt.Orientation.Horizontal
         if wanted is not self._splitter.orientation():
             self._splitter.setOrientation(wanted)
@@ -202,8 +221,9 @@ class HistoryWindow(QWidget):
             super().keyPressEvent(event)
         elif self.model.state is State.SEARCHING:
             self.model.stop_search()
-        elif not self._filters.clear_text():
-            self.close()
+        else:
+            # It never closes the window: one time too many would take all filters with it.
+            self._filters.clear_text()
 
 
 def _find(scheduler: Scheduler, run_id: str) -> tuple[Run, JobName] | None:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from ui.forms.templates import TEMPLATES, Template
 from ui.style.theme import GRID, MARGIN, Appearance, Tone, small_font, strong_font
 from ui.widgets.labels import button, label, tint
-from ui.widgets.line_icon import LineIcon
+from ui.widgets.signs import LineIcon
 
 _CARD = QSize(260, 88)
 _PICTURE = 88

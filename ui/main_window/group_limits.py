@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QSpinBox, QVBoxLa
 from halo_scheduler.errors import SchedulerError
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, MARGIN, Appearance, strong_font
-from ui.widgets.labels import button, label
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText, button, label
 
 _MOST = 1_000
 

@@ -6,19 +6,21 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Job, JobStatus
+from halo_scheduler.model import Job, JobStatus, StatusReason
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
+from ui.main_window.table.job_rows import JobRow, Section
 from ui.style.theme import Appearance
 from ui.style.wording import one_line
 from ui.widgets.labels import action
 from ui.widgets.pauses import PauseChoice, add_pause_choices, pause_end
 
+from .group_actions import GroupActions
 from .toolbar import menu_text
 
 _SHORT_NAME = 60
@@ -41,8 +43,19 @@ class JobActions(QObject):
     answer_wanted = Signal(str)
     """The id of the job whose question is to be answered."""
 
-    def __init__(self, backend: Backend, appearance: Appearance, window: QWidget) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        appearance: Appearance,
+        window: QWidget,
+        rows: Callable[[], Iterable[JobRow]] = tuple,
+    ) -> None:
         super().__init__(window)
+        self._window = window
+        self.groups = GroupActions(backend, window, rows)
+        self.groups.refused.connect(self.refused)
+        self.groups.shown_wanted.connect(self.group_wanted)
+        self.groups.limit_wanted.connect(self.limit_wanted)
         self._backend = backend
         self._jobs: tuple[Job, ...] = ()
         add = partial(self._add, window, appearance)
@@ -115,7 +128,7 @@ class JobActions(QObject):
         self.history.setEnabled(one)
         self.pause.setEnabled(some)
         self.pause_menu.setEnabled(resting < len(self._jobs))
-        self.resume.setEnabled(resting > 0)
+        self.resume.setEnabled(any(can_resume(job) for job in self._jobs))
         self.answer.setEnabled(one and self._jobs[0].id in asking)
         self.remove.setEnabled(some)
 
@@ -133,6 +146,10 @@ class JobActions(QObject):
             menu.addAction(self.resume)
         menu.addAction(self.history)
         groups = {job.group for job in self._jobs if job.group}
+        if self._jobs:
+            move = menu.addMenu(self.tr("Move to group"))
+            move.setObjectName("moveMenu")
+            self.groups.fill_targets(move, self._jobs)
         if len(groups) == 1:
             self._add_group(menu, groups.pop())
         menu.addSeparator()
@@ -141,10 +158,20 @@ class JobActions(QObject):
     def _add_group(self, menu: QMenu, group: str) -> None:
         inner = menu.addMenu(self.tr("Group “{name}”").format(name=menu_text(group, 24)))
         inner.setObjectName("groupMenu")
-        only = inner.addAction(self.tr("Show only this group"))
-        only.triggered.connect(lambda: self.group_wanted.emit(group))
-        limit = inner.addAction(self.tr("Group limit…"))
-        limit.triggered.connect(lambda: self.limit_wanted.emit(group))
+        self.groups.fill(inner, group)
+
+    def show_menu(self, at: QPoint, section: Section | None) -> None:
+        """Show what can be done with the selected jobs, or with the group of a heading."""
+        if section is None and not self._jobs:
+            return
+        menu = QMenu(self._window)
+        menu.setObjectName("jobMenu" if section is None else "groupMenu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if section is None:
+            self.fill_menu(menu)
+        else:
+            self.groups.fill(menu, section.group)
+        menu.popup(at)
 
     # --- What is done -------------------------------------------------------------------------------
 
@@ -197,7 +224,7 @@ class JobActions(QObject):
     def _resume(self) -> None:
         # In a mixed selection only paused jobs resume: disabled and finished jobs stay as they are.
         paused = [job.id for job in self._jobs if job.status is JobStatus.PAUSED]
-        resting = paused or [job.id for job in self._jobs if is_resting(job)]
+        resting = paused or [job.id for job in self._jobs if can_resume(job)]
         seen = {job.id: job for job in self._jobs}
         self._each(resting, lambda scheduler, job_id: scheduler.resume_job(job_id, seen=seen[job_id].spec))
 
@@ -256,6 +283,11 @@ class JobActions(QObject):
 
     def _refuse(self, error: SchedulerError) -> None:
         self.refused.emit(str(error))
+
+
+def can_resume(job: Job) -> bool:
+    """Tell whether resuming a job means anything: a finished one needs a new time first."""
+    return is_resting(job) and job.status_reason is not StatusReason.DONE
 
 
 def is_resting(job: Job) -> bool:

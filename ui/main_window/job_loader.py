@@ -1,21 +1,27 @@
-"""Keeps the job table up to date: loads it in pages, then only changes, and details of visible rows on demand."""
+"""Keeps the job table and the totals of the status strip up to date."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Job, Run
+from halo_scheduler.model import Job, JobStatus, Run, SituationKind, StatusReason
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
+from ui.backend.store_trouble import Ends, ended_job, ended_run, ended_situation, still_running
 from ui.main_window.table.job_rows import Followers, JobFacts, JobRow, make_row, sort_key
 from ui.main_window.table.job_table import JobTableModel
+from ui.style.wording import at_moment, one_line
+from ui.widgets.job_text import WaitingJob, WaitingJobs, waiting_line
+from ui.widgets.pauses import PauseChoice, pause_end
+from ui.widgets.status_strip import StatusStrip, Summary
 
+_SHORT_NAME = 40
 # A burst of changes becomes one query.
 _GATHER_MS = 40
 _MOST_SINGLE_JOBS = 500
@@ -28,6 +34,122 @@ _JOB_KINDS = (
     ChangeKind.QUESTION,
     ChangeKind.SETTINGS,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The numbers, which jobs wait, when the next run is, and which groups there are."""
+
+    summary: Summary
+    waiting: WaitingJobs
+    next_at: int | None
+    groups: frozenset[str]
+    imported: tuple[str, ...] = ()
+    """The imported jobs that are paused until somebody has reviewed them."""
+
+
+def sum_up(rows: Iterable[JobRow]) -> Totals:
+    """Go through all jobs once: there may be thousands."""
+    running = failing = paused = ready = 0
+    waiting: list[WaitingJob] = []
+    planned: list[tuple[int, str]] = []
+    groups = set()
+    imported: list[str] = []
+    for row in rows:
+        one = row.situation
+        if one.needs_review and one.reason is StatusReason.IMPORTED:
+            imported.append(row.id)
+        running += one.kind is SituationKind.RUNNING
+        # What was imported, or an assistant made, stays paused when all are resumed.
+        paused += one.status is JobStatus.PAUSED and not one.needs_review
+        ready += one.status is JobStatus.IDLE
+        failing += one.is_failing
+        groups.add(row.job.group or "")
+        if one.waiting is not None:
+            waiting.append(WaitingJob(one.name, one.waiting))
+        elif one.next_run_at is not None and one.blocker is None:
+            planned.append((one.next_run_at if one.quiet is None else one.quiet.until, one.name))
+    next_at, following = min(planned, default=(None, ""))
+    summary = Summary(
+        running=running,
+        failing=failing,
+        paused=paused,
+        ready=ready,
+        next_name=one_line(following, _SHORT_NAME),
+    )
+    return Totals(
+        summary, WaitingJobs.of(waiting), next_at, frozenset(groups - {""}), imported=tuple(imported)
+    )
+
+
+class JobTotals(QObject):
+    """Keeps the status strip up to date and pauses or resumes all jobs."""
+
+    groups_found = Signal(object)
+    """All groups."""
+    imported_found = Signal(int)
+    """How many imported jobs are paused until somebody has reviewed them."""
+    refused = Signal(str)
+
+    def __init__(self, backend: Backend, model: JobTableModel, strip: StatusStrip) -> None:
+        super().__init__(strip)
+        self._backend = backend
+        self._model = model
+        self._strip = strip
+        self._totals = sum_up(())
+        # Thousands of jobs are gone through once for all that changed in a turn.
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(0)
+        self._later.timeout.connect(self.sum_up)
+        strip.pause_wanted.connect(self._pause_all)
+        strip.resume_wanted.connect(lambda: self._do(Scheduler.resume_all))
+
+    def sum_up_later(self) -> None:
+        """Sum up the jobs in the next turn of the event loop."""
+        self._later.start()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether summing up is still pending."""
+        return self._later.isActive()
+
+    def sum_up(self) -> None:
+        """Tell what the jobs are doing."""
+        self._totals = sum_up(self._model.rows())
+        self.show_times()
+        self.groups_found.emit(self._totals.groups)
+        self.imported_found.emit(len(self._totals.imported))
+
+    def resume_imported(self) -> None:
+        """Resume the imported jobs."""
+        imported = self._totals.imported
+
+        def resume(scheduler: Scheduler) -> None:
+            for job_id in imported:
+                scheduler.resume_job(job_id)
+
+        self._do(resume)
+
+    def show_times(self) -> None:
+        """Update the times shown."""
+        now_ms = self._backend.now_ms()
+        next_at = self._totals.next_at or 0
+        words = self.tr("now")
+        if next_at > now_ms:
+            words = at_moment(next_at, now_ms)
+        waiting = waiting_line(self._totals.waiting, now_ms)
+        self._strip.show_summary(replace(self._totals.summary, next_when=words, waiting=waiting))
+
+    def _pause_all(self, choice: PauseChoice) -> None:
+        until = pause_end(choice, self._backend.now_ms())
+        self._do(lambda scheduler: scheduler.pause_all(until))
+
+    def _do(self, work: Callable[[Scheduler], None]) -> None:
+        self._backend.ask(work, None, self._refuse, owner=self)
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self.refused.emit(str(error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +243,9 @@ class JobLoader(QObject):
         self._stale_facts -= facts
         self._wants_running = False
         self._is_asking = True
+        ends = self._backend.ends
         self._backend.ask(
-            lambda scheduler: _read(scheduler, dirty, facts),
+            lambda scheduler: _read(scheduler, dirty, facts, ends),
             lambda update: self._take(update, dirty),
             self._fail,
             owner=self,
@@ -153,8 +276,9 @@ class JobLoader(QObject):
         key = sort_key(self._model.order[0])
         self._dirty.clear()
         self._stale_facts = {job.id for job in self._model.jobs()}
+        ends = self._backend.ends
         self._backend.ask_stream(
-            lambda scheduler, _is_cancelled: _read_all(scheduler, key),
+            lambda scheduler, _is_cancelled: _read_all(scheduler, key, ends),
             self._take_rows,
             self._finish_loading,
             self._fail,
@@ -184,33 +308,42 @@ class JobLoader(QObject):
         self._backend.fault.emit(str(error))
 
 
-def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) -> Iterator[list[JobRow]]:
+def _read_all(
+    scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]], ends: Ends
+) -> Iterator[list[JobRow]]:
     """Show the first page at once and the rest together, so that the rows move only once."""
     rows: list[JobRow] = []
     for page in scheduler.jobs.in_pages():
-        rows += _rows(scheduler, {job.id: job for job in page})
+        rows += _rows(scheduler, {job.id: job for job in page}, ends)
         if len(rows) <= len(page):
             yield sorted(rows, key=key)
     # Sorted here: away from the window's thread.
     yield sorted(rows, key=key)
 
 
-def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str]) -> _Update:
+def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str], ends: Ends) -> _Update:
     jobs = scheduler.jobs.get_many(dirty) if dirty else {}
     return _Update(
-        rows=_rows(scheduler, jobs) if jobs else [],
+        rows=_rows(scheduler, jobs, ends) if jobs else [],
         gone=dirty - jobs.keys(),
-        facts=_facts(scheduler, facts) if facts else {},
-        running={run.job_id: run for run in scheduler.runs.running()},
+        facts=_facts(scheduler, facts, ends) if facts else {},
+        running={run.job_id: run for run in still_running(scheduler.runs.running(), ends)},
     )
 
 
-def _rows(scheduler: Scheduler, jobs: Mapping[str, Job]) -> list[JobRow]:
+def _rows(scheduler: Scheduler, jobs: Mapping[str, Job], ends: Ends) -> list[JobRow]:
     """Return jobs with their situations; one that was removed meanwhile is left out."""
     situations = scheduler.jobs.situations(jobs)
-    return [make_row(job, situations[job_id]) for job_id, job in jobs.items() if job_id in situations]
+    return [
+        make_row(ended_job(job, ends), ended_situation(situations[job_id], ends))
+        for job_id, job in jobs.items()
+        if job_id in situations
+    ]
 
 
-def _facts(scheduler: Scheduler, job_ids: frozenset[str]) -> dict[str, JobFacts]:
+def _facts(scheduler: Scheduler, job_ids: frozenset[str], ends: Ends) -> dict[str, JobFacts]:
     trends, last = scheduler.runs.trends(job_ids, _TREND), scheduler.runs.last(job_ids)
+    if ends:
+        # What has ended is still recorded as running.
+        last = last | {run.job_id: ended_run(run, ends) for run in scheduler.runs.running()}
     return {job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in job_ids}

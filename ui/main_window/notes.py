@@ -8,11 +8,13 @@ from functools import cached_property
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from halo_scheduler.model.alarms import StoreTrouble
+from halo_scheduler.wording.alarms import trouble_text, trouble_title
+from ui.backend.backend import Backend
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
-from ui.widgets.labels import button, frame, icon_button, tint
-from ui.widgets.line_icon import LineIcon
-from ui.widgets.tab_order import put_after
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.arrange import put_after
+from ui.widgets.labels import WrappedText, button, frame, icon_button, tint
+from ui.widgets.signs import LineIcon
 
 UNDO_MS = 10_000
 
@@ -74,8 +76,19 @@ class Note(QWidget):
     """One sentence with a quiet background; hidden while it is empty."""
 
     acted = Signal()
+    acted_otherwise = Signal()
 
-    def __init__(self, appearance: Appearance, *, name: str, icon: str, tone: Tone, act: str = "") -> None:
+    def __init__(
+        self,
+        appearance: Appearance,
+        *,
+        name: str,
+        icon: str,
+        tone: Tone,
+        act: str = "",
+        other_act: str = "",
+        can_close: bool = True,
+    ) -> None:
         super().__init__()
         self.setObjectName(name)
         outer = QVBoxLayout(self)
@@ -88,13 +101,18 @@ class Note(QWidget):
         row.addWidget(LineIcon(appearance, icon, tone))
         self._text = WrappedText(appearance, name=f"{name}Text")
         row.addWidget(self._text, 1)
-        if act:
-            way_out = button(act, name=f"{name}Action", kind="link")
-            way_out.clicked.connect(self.acted)
-            row.addWidget(way_out)
-        close = icon_button(appearance, "close", self.tr("Close"), name=f"{name}Close")
-        close.clicked.connect(self.hide)
-        row.addWidget(close)
+        for words, suffix, acted in (
+            (act, "Action", self.acted),
+            (other_act, "OtherAction", self.acted_otherwise),
+        ):
+            if words:
+                way_out = button(words, name=f"{name}{suffix}", kind="link")
+                way_out.clicked.connect(acted)
+                row.addWidget(way_out)
+        if can_close:
+            close = icon_button(appearance, "close", self.tr("Close"), name=f"{name}Close")
+            close.clicked.connect(self.hide)
+            row.addWidget(close)
         self.setVisible(False)
 
     def text(self) -> str:
@@ -110,10 +128,18 @@ class Notes(QWidget):
     """The notes above the job table, each made when it is first needed."""
 
     autostart_wanted = Signal()
+    quitting_cancelled = Signal()
+    review_wanted = Signal()
+    """The imported jobs are to be shown."""
+    resume_wanted = Signal()
+    """The imported jobs are to be resumed."""
 
-    def __init__(self, appearance: Appearance, before: QWidget, parent: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, before: QWidget, parent: QWidget) -> None:
         """Take the widget that precedes the notes in the tab order."""
         super().__init__(parent)
+        self._backend = backend
+        self._imported_count = 0
+        backend.trouble_changed.connect(self._show_trouble)
         self.setObjectName("notes")
         self._appearance = appearance
         self._before = before
@@ -136,10 +162,68 @@ class Notes(QWidget):
         if text or "_closing" in vars(self):
             self._closing.show_text(text)
 
+    def say_of_imported(self, count: int) -> None:
+        """Show how many imported jobs are paused, until they are resumed or this is closed."""
+        if count == self._imported_count:
+            return
+        self._imported_count = count
+        one = self.tr("1 imported job is paused until you have reviewed it.")
+        many = self.tr("{count} imported jobs are paused until you have reviewed them.")
+        text = one if count == 1 else many.format(count=count)
+        if count or "_imported" in vars(self):
+            self._imported.show_text(text if count else "")
+
+    @cached_property
+    def _imported(self) -> Note:
+        made = Note(
+            self._appearance,
+            name="importedNote",
+            icon="info",
+            tone=Tone.ACCENT,
+            act=self.tr("Review"),
+            other_act=self.tr("Resume all"),
+        )
+        made.acted.connect(self.review_wanted)
+        made.acted_otherwise.connect(self.resume_wanted)
+        return self._added(made)
+
+    def say_of_quitting(self, *, is_quitting: bool) -> None:
+        """Show that Halo quits when current runs finish, and offer to cancel that."""
+        if is_quitting or "_quitting" in vars(self):
+            words = self.tr("Halo will quit when current runs finish. Quit again for other options.")
+            self._quitting.show_text(words if is_quitting else "")
+
+    @cached_property
+    def _quitting(self) -> Note:
+        made = Note(
+            self._appearance,
+            name="quittingNote",
+            icon="info",
+            tone=Tone.ACCENT,
+            act=self.tr("Cancel quitting"),
+            can_close=False,
+        )
+        made.acted.connect(self.quitting_cancelled)
+        return self._added(made)
+
     def say_of_autostart(self, text: str) -> None:
         """Show that Halo does not start at login, and offer it; an empty text hides it."""
         if text or "_autostart" in vars(self):
             self._autostart.show_text(text)
+
+    def _show_trouble(self, trouble: StoreTrouble | None) -> None:
+        """Show what is wrong with the store as long as it is."""
+        if trouble is None:
+            self._store.show_text("")
+        else:
+            text = trouble_text(trouble, self._backend.path, self._backend.now_ms())
+            self._store.show_text(f"{trouble_title(trouble)}. {text}")
+
+    @cached_property
+    def _store(self) -> Note:
+        return self._added(
+            Note(self._appearance, name="storeNote", icon="error", tone=Tone.ERROR, can_close=False)
+        )
 
     @cached_property
     def _message(self) -> Note:

@@ -3,72 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QMouseEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
-from ui.main_window.table.job_rows import SORTABLE, Column, JobFilter, StatusChoice
-from ui.main_window.table.job_table import JobTableModel
+from ui.main_window.table.job_filter import JobFilter, KindChoice, StatusChoice, count_choices
+from ui.main_window.table.job_rows import JobRow
 from ui.style.theme import GRID, MARGIN, Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import action, button, icon_button, set_words, tint, with_shortcut
 
 _LONGEST_GROUP = 24
+_MOST_NAMED = 2
+_NARROW = 36
 # After the jobs are loaded and the window is idle.
 _CLEAR_BUTTON_MS = 500
-
-
-class MoreMenu(QMenu):
-    """The "more" menu; its shortcuts work once its actions are added to the window."""
-
-    pane_toggled = Signal(bool)
-    sort_wanted = Signal(object)
-    """A Column."""
-    trash_wanted = Signal()
-    about_wanted = Signal()
-    quit_wanted = Signal()
-
-    def __init__(self, appearance: Appearance, model: JobTableModel, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("moreMenu")
-        self._model = model
-        pane = action(appearance, "", self.tr("Show details"), self, name="paneAction", shortcut="F9")
-        pane.setCheckable(True)
-        pane.setChecked(True)
-        pane.toggled.connect(self.pane_toggled)
-        trash = action(
-            appearance, "trash", self.tr("Trash…"), self, name="trashAction", shortcut="Ctrl+Shift+T"
-        )
-        trash.triggered.connect(self.trash_wanted)
-        about = action(appearance, "info", self.tr("About Halo"), self, name="aboutAction", shortcut="F1")
-        about.triggered.connect(self.about_wanted)
-        leave = action(appearance, "quit", self.tr("Quit"), self, name="quitAction", shortcut="Ctrl+Q")
-        leave.triggered.connect(self.quit_wanted)
-        self.addAction(pane)
-        self.addMenu(self._sort_menu())
-        self.addSeparator()
-        self.addActions([trash, about])
-        self.addSeparator()
-        self.addAction(leave)
-        self.with_keys = (pane, trash, about, leave)
-
-    def _sort_menu(self) -> QMenu:
-        menu = QMenu(self.tr("Sort by"), self)
-        menu.setObjectName("sortMenu")
-        choices = QActionGroup(menu)
-        made: dict[Column, QAction] = {}
-        for column in SORTABLE:
-            choice = QAction(str(self._model.headerData(column, Qt.Orientation.Horizontal)), menu)
-            choice.setObjectName(f"sort-{column.name.lower()}")
-            choice.setCheckable(True)
-            choice.triggered.connect(partial(self.sort_wanted.emit, column))
-            choices.addAction(choice)
-            menu.addAction(choice)
-            made[column] = choice
-        menu.aboutToShow.connect(lambda: made[self._model.order[0]].setChecked(True))
-        return menu
 
 
 def menu_text(text: str, longest: int = 60) -> str:
@@ -76,22 +28,41 @@ def menu_text(text: str, longest: int = 60) -> str:
     return one_line(text, longest).replace("&", "&&")
 
 
+class StayingMenu(QMenu):
+    """Stays open while choices that can be combined are clicked."""
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        clicked: QAction | None = self.actionAt(event.position().toPoint())
+        if clicked is not None and clicked.isCheckable() and clicked.actionGroup() is None:
+            clicked.trigger()
+        else:
+            super().mouseReleaseEvent(event)
+
+
 class JobToolbar(QWidget):
-    """Emits search and filter changes; knows no jobs."""
+    """Emits search and filter changes; looks at the jobs only to count them in a menu."""
 
     filter_changed = Signal(object)
     """A JobFilter."""
     left = Signal()
     """The user wants to move from the search field to the jobs found."""
     new_wanted = Signal()
+    template_wanted = Signal(object)
+    """The key of the template that a new job starts from."""
     history_wanted = Signal()
     settings_wanted = Signal()
     limit_wanted = Signal(str)
     """The group whose limit is to be changed."""
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+        rows: Callable[[], Iterable[JobRow]] = tuple,
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("jobToolbar")
+        self._rows = rows
         self._appearance = appearance
         self._filter = JobFilter()
         self._is_searchable = False
@@ -103,10 +74,12 @@ class JobToolbar(QWidget):
         self.new_button = button(self.tr("New job"), name="newJobButton", kind="primary", shortcut="Ctrl+N")
         tint(self.new_button, appearance, "add", Tone.ON_ACCENT)
         self.new_button.clicked.connect(self.new_wanted)
+        self._templates = self._template_button(appearance)
         row.addWidget(self.new_button)
+        row.addWidget(self._templates)
         row.addSpacing(GRID)
         row.addWidget(self._make_search(), 1)
-        self._status_button = self._choice("statusFilter", self.tr("Filter by status"), "Alt+S")
+        self._status_button = self._choice("statusFilter", self.tr("Filter by status and kind"), "Alt+S")
         row.addWidget(self._status_button)
         self._group_button = self._choice("groupFilter", self.tr("Filter by group"), "Alt+G")
         row.addWidget(self._group_button)
@@ -124,15 +97,49 @@ class JobToolbar(QWidget):
         self.more_button = icon_button(appearance, "more", self.tr("More"), name="moreButton", shortcut="F10")
         self.more_button.setPopupMode(self.more_button.ToolButtonPopupMode.InstantPopup)
         row.addWidget(self.more_button)
-        self._fill_status()
+        self._choices = self._make_choices()
+        self._show_choices()
         self._fill_groups()
+
+    def _template_button(self, appearance: Appearance) -> QPushButton:
+        """Return the button for a new job that starts from a template; its menu is filled when it opens."""
+        made = button(
+            "",
+            name="templatesButton",
+            kind="primary",
+            accessible=self.tr("New job from a template"),
+            tip=self.tr("New job from a template"),
+            shortcut="Ctrl+Shift+N",
+        )
+        tint(made, appearance, "chevron-down", Tone.ON_ACCENT)
+        menu = QMenu(made)
+        menu.setObjectName("templatesMenu")
+        menu.aboutToShow.connect(partial(self._fill_templates, menu))
+        made.setMenu(menu)
+        made.setFixedWidth(_NARROW)
+        return made
+
+    def _fill_templates(self, menu: QMenu) -> None:
+        from ui.forms.templates import TEMPLATES  # noqa: PLC0415 - once one is wanted
+
+        menu.clear()
+        for key, template in TEMPLATES.items():
+            title = QCoreApplication.translate("Templates", template.title)
+            choice = action(self._appearance, template.icon, title, menu, name=f"new-{key}")
+            choice.setToolTip(QCoreApplication.translate("Templates", template.sentence))
+            choice.triggered.connect(partial(self.template_wanted.emit, key))
+            menu.addAction(choice)
 
     def _make_search(self) -> QLineEdit:
         self._search = QLineEdit()
         self._search.setObjectName("searchField")
         self._search.setAccessibleName(self.tr("Search jobs"))
-        self._search.setPlaceholderText(self.tr("Search"))
-        self._search.setToolTip(with_shortcut(self.tr("Search names, groups and descriptions"), "Ctrl+F"))
+        self._search.setPlaceholderText(self.tr("Search names, commands, schedules"))
+        self._search.setToolTip(
+            with_shortcut(
+                self.tr("Search names, groups, descriptions, commands, URLs and schedules"), "Ctrl+F"
+            )
+        )
         self._search.setMinimumWidth(120)
         self._search.setMaximumWidth(320)
         find = QAction(self.tr("Search"), self._search)
@@ -154,7 +161,7 @@ class JobToolbar(QWidget):
         # With this layout the arrow is behind the text, where Qt puts no icon otherwise.
         made.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         tint(made, self._appearance, "chevron-down", Tone.MUTED)
-        menu = QMenu(made)
+        menu = StayingMenu(made)
         menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         menu.setObjectName(f"{name}Menu")
         made.setMenu(menu)
@@ -165,6 +172,14 @@ class JobToolbar(QWidget):
     @property
     def search_field(self) -> QLineEdit:
         return self._search
+
+    def search_action(self) -> QAction:
+        """Return the action that moves the keyboard to the search field."""
+        made = action(
+            self._appearance, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F"
+        )
+        made.triggered.connect(self.focus_search)
+        return made
 
     def focus_search(self) -> None:
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -183,6 +198,10 @@ class JobToolbar(QWidget):
         """Clear the search and the filters."""
         self.set_filter(JobFilter())
 
+    def show_only(self, status: StatusChoice) -> None:
+        """Show the jobs with a status, and no others."""
+        self.set_filter(JobFilter(statuses=frozenset({status})))
+
     def set_filter(self, chosen: JobFilter) -> None:
         """Set the search and the filters and emit the change once."""
         if chosen == self._filter:
@@ -191,7 +210,7 @@ class JobToolbar(QWidget):
         self._search.blockSignals(True)
         self._search.setText(chosen.text)
         self._search.blockSignals(False)
-        self._fill_status()
+        self._show_choices()
         self._fill_groups()
         self.filter_changed.emit(chosen)
 
@@ -211,14 +230,39 @@ class JobToolbar(QWidget):
 
     def _change(self, text: str) -> None:
         self._offer_to_clear()
-        self._filter = JobFilter(text, self._filter.status, self._filter.group)
+        self._filter = replace(self._filter, text=text)
         self.filter_changed.emit(self._filter)
 
     # --- Menus --------------------------------------------------------------------------------------
 
-    def _fill_status(self) -> None:
-        words = {
-            StatusChoice.ALL: self.tr("All jobs"),
+    def _make_choices(self) -> dict[StatusChoice | KindChoice | None, QAction]:
+        """Offer statuses and kinds, several at a time; None stands for all jobs."""
+        menu = self._status_button.menu()
+        made: dict[StatusChoice | KindChoice | None, QAction] = {}
+        made[None] = self._add_choice(menu, None, "status-all", self.tr("All jobs"), self._clear_choices)
+        menu.addSeparator()
+        for status, text in self._status_words().items():
+            made[status] = self._add_choice(menu, None, f"status-{status}", text, partial(self._turn, status))
+        menu.addSeparator()
+        for kind, text in self._kind_words().items():
+            made[kind] = self._add_choice(menu, None, f"kind-{kind}", text, partial(self._turn, kind))
+        menu.aboutToShow.connect(self._count_choices)
+        return made
+
+    def _count_choices(self) -> None:
+        """Show how many jobs each choice is about."""
+        rows = list(self._rows())
+        counts = count_choices(rows)
+        for choice, made in self._choices.items():
+            count = len(rows) if choice is None else counts[choice]
+            # The number stands where a menu shows a shortcut.
+            made.setText("\t".join((made.text().partition("\t")[0], f"{count:,}")))
+        # Functions belong to programs that embed Halo; most have none.
+        for rare in (KindChoice.REMINDER, KindChoice.FUNCTION):
+            self._choices[rare].setVisible(counts[rare] > 0)
+
+    def _status_words(self) -> dict[StatusChoice | KindChoice, str]:
+        return {
             StatusChoice.RUNNING: self.tr("Running"),
             StatusChoice.ASKING: self.tr("Needs you"),
             StatusChoice.WAITING: self.tr("Waiting"),
@@ -226,17 +270,38 @@ class JobToolbar(QWidget):
             StatusChoice.PAUSED: self.tr("Paused"),
             StatusChoice.OFF: self.tr("Disabled or finished"),
         }
-        menu = self._status_button.menu()
-        menu.clear()
-        choices = QActionGroup(menu)
-        for status, text in words.items():
-            self._add_choice(
-                menu, choices, f"status-{status}", text, self._status_chooser(status)
-            ).setChecked(status is self._filter.status)
-        set_words(self._status_button, words[self._filter.status])
 
-    def _status_chooser(self, status: StatusChoice) -> Callable[[], None]:
-        return lambda: self.set_filter(JobFilter(self._filter.text, status, self._filter.group))
+    def _kind_words(self) -> dict[StatusChoice | KindChoice, str]:
+        return {
+            KindChoice.COMMAND: self.tr("Commands"),
+            KindChoice.HTTP: self.tr("HTTP requests"),
+            KindChoice.PROMPT: self.tr("Prompts"),
+            KindChoice.REMINDER: self.tr("Reminders"),
+            KindChoice.FUNCTION: self.tr("Functions"),
+        }
+
+    def _show_choices(self) -> None:
+        """Show what is chosen: in the menu and on the button."""
+        chosen = {*self._filter.statuses, *self._filter.kinds}
+        for choice, made in self._choices.items():
+            made.setChecked(choice in chosen if chosen else choice is None)
+        words = self._status_words() | self._kind_words()
+        named = [text for choice, text in words.items() if choice in chosen]
+        if len(named) > _MOST_NAMED:
+            shown = self.tr("{count} filters").format(count=len(named))
+        else:
+            shown = ", ".join(named) or self.tr("All jobs")
+        set_words(self._status_button, shown)
+
+    def _clear_choices(self) -> None:
+        self.set_filter(replace(self._filter, statuses=frozenset(), kinds=frozenset()))
+
+    def _turn(self, choice: StatusChoice | KindChoice) -> None:
+        """Choose something, or no longer."""
+        if isinstance(choice, StatusChoice):
+            self.set_filter(replace(self._filter, statuses=self._filter.statuses ^ {choice}))
+        else:
+            self.set_filter(replace(self._filter, kinds=self._filter.kinds ^ {choice}))
 
     def _fill_groups(self) -> None:
         chosen = self._filter.group
@@ -265,15 +330,16 @@ class JobToolbar(QWidget):
         self._group_button.setVisible(bool(self._groups) or chosen is not None)
 
     def _group_chooser(self, group: str | None) -> Callable[[], None]:
-        return lambda: self.set_filter(JobFilter(self._filter.text, self._filter.status, group))
+        return lambda: self.set_filter(replace(self._filter, group=group))
 
     def _add_choice(
-        self, menu: QMenu, choices: QActionGroup, name: str, text: str, chosen: Callable[[], None]
+        self, menu: QMenu, choices: QActionGroup | None, name: str, text: str, chosen: Callable[[], None]
     ) -> QAction:
         made = menu.addAction(text)
         made.setObjectName(name)
         made.setCheckable(True)
-        made.setToolTip(plain_tooltip(text))
-        made.triggered.connect(chosen)
-        choices.addAction(made)
+        made.setToolTip(plain_tooltip(text.partition("\t")[0]))
+        made.triggered.connect(lambda _checked=False: chosen())
+        if choices is not None:
+            choices.addAction(made)
         return made

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from ui.backend.backend import Backend
-from ui.main_window.details.pane import DetailPane
-from ui.main_window.table.job_rows import JobFilter, StatusChoice
+from ui.main_window.details.pane import DetailPane, TableAndPane
+from ui.main_window.table.job_filter import JobFilter, StatusChoice
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.questions.needs_you import NeedsYou
 from ui.style.marks import ASKS
 from ui.style.theme import Appearance
+from ui.widgets.arrange import put_after, put_at
 from ui.widgets.countdown import Countdown
-from ui.widgets.labels import action
 from ui.widgets.status_strip import EngineShown, StatusStrip
-from ui.widgets.tab_order import put_after, put_at
 
 from .group_limits import GroupLimits
 from .job_actions import JobActions
-from .job_loader import JobLoader
-from .job_totals import JobTotals
+from .job_loader import JobLoader, JobTotals
+from .more_menu import HelpTopic, MoreMenu
 from .notes import Notes
-from .toolbar import JobToolbar, MoreMenu
+from .toolbar import JobToolbar
 
 if TYPE_CHECKING:
     from .empty_state import EmptyState, NoMatch
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 _SIZE = QSize(1280, 780)
 _LEAST = QSize(640, 420)
-_PANE_SHARE = 0.295
-_LEAST_PANE, _MOST_PANE = 300, 440
 
 
 class MainWindow(QMainWindow):
@@ -51,10 +49,11 @@ class MainWindow(QMainWindow):
     """The id of a job; None for all of them."""
     run_shown_requested = Signal(str)
     settings_requested = Signal()
-    about_requested = Signal()
+    help_requested = Signal(HelpTopic)
     quit_requested = Signal()
     autostart_requested = Signal()
     start_engine_requested = Signal()
+    quitting_cancelled = Signal()
     closing = Signal()
     """The window was closed; it is hidden and can be shown again."""
 
@@ -68,10 +67,9 @@ class MainWindow(QMainWindow):
         self._backend = backend
         self._appearance = appearance
         self._wanted_jobs: tuple[str, ...] = ()
-        self._is_splitter_moved = False
         self._is_first_load = True
         self._model = JobTableModel(backend, self)
-        self._actions = JobActions(backend, appearance, self)
+        self._actions = JobActions(backend, appearance, self, self._model.rows)
         self._limits = GroupLimits(backend, appearance, self)
         self._build()
         self._loader = JobLoader(backend, self._model, self._view.ids_in_sight, self)
@@ -94,8 +92,8 @@ class MainWindow(QMainWindow):
         layout = QVBoxLayout(column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        self._toolbar = JobToolbar(self._appearance, column)
-        self._notes = Notes(self._appearance, self._toolbar.more_button, column)
+        self._toolbar = JobToolbar(self._appearance, column, self._model.rows)
+        self._notes = Notes(self._backend, self._appearance, self._toolbar.more_button, column)
         self._pages = QStackedWidget(column)
         for part in (self._toolbar, self._notes):
             layout.addWidget(part)
@@ -105,18 +103,13 @@ class MainWindow(QMainWindow):
         self._needs_you = NeedsYou(
             self._backend, self._appearance, asked, self._pages, self._toolbar.more_button
         )
-        self._splitter = QSplitter(Qt.Orientation.Horizontal, self._pages)
-        self._splitter.setObjectName("splitter")
-        self._splitter.setHandleWidth(1)
+        self._splitter = TableAndPane(self._pages)
         self._pages.addWidget(self._splitter)
         self._table_pages = QStackedWidget(self._splitter)
         self._view = JobView(self._model, self._appearance, self._table_pages)
         self._table_pages.addWidget(self._view)
         self._pane = DetailPane(self._backend, self._appearance, self._actions, self._splitter)
-        self._splitter.setStretchFactor(0, 1)
-        self._splitter.setStretchFactor(1, 0)
         self._splitter.setCollapsible(0, False)
-        self._splitter.splitterMoved.connect(self._keep_splitter)
         self._below = QVBoxLayout()
         layout.addLayout(self._below)
         self._strip = StatusStrip(self._appearance, column)
@@ -160,22 +153,19 @@ class MainWindow(QMainWindow):
         return made
 
     def _add_menus(self) -> None:
-        menu = MoreMenu(self._appearance, self._model, self)
+        menu = MoreMenu(self._appearance, self._model, self._view.columns.fill, self)
         menu.pane_toggled.connect(self._show_pane)
         menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
         menu.trash_wanted.connect(lambda: self._trash.show())  # noqa: PLW0108 - made when first shown
-        menu.about_wanted.connect(self.about_requested)
+        menu.help_wanted.connect(self.help_requested)
         menu.quit_wanted.connect(self.quit_requested)
-        find = action(
-            self._appearance, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F"
-        )
-        find.triggered.connect(self._toolbar.focus_search)
-        self.addActions([*menu.with_keys, find])
+        self.addActions([*menu.with_keys, self._toolbar.search_action()])
         self._toolbar.more_button.setMenu(menu)
 
     def _connect(self) -> None:
         toolbar, actions = self._toolbar, self._actions
         toolbar.new_wanted.connect(lambda: self.new_job_requested.emit(None))
+        toolbar.template_wanted.connect(self.new_job_requested)
         toolbar.history_wanted.connect(lambda: self.history_requested.emit(None))
         toolbar.settings_wanted.connect(self.settings_requested)
         toolbar.filter_changed.connect(self._filter)
@@ -185,7 +175,7 @@ class MainWindow(QMainWindow):
         self._limits.refused.connect(self.show_message)
         self._view.selection_changed.connect(self._follow_selection)
         self._view.edit_wanted.connect(actions.edit.trigger)
-        self._view.menu_wanted.connect(self._show_menu)
+        self._view.menu_wanted.connect(actions.show_menu)
         self._view.rested.connect(self._load_visible)
         actions.add_to(self, self._view)
         self._pane.run_wanted.connect(self.run_shown_requested)
@@ -206,11 +196,16 @@ class MainWindow(QMainWindow):
         actions.answer_wanted.connect(self.show_questions)
         self._totals.groups_found.connect(toolbar.offer_groups)
         self._totals.refused.connect(self.show_message)
-        self._strip.failing_wanted.connect(lambda: toolbar.set_filter(JobFilter(status=StatusChoice.FAILING)))
+        self._strip.failing_wanted.connect(lambda: toolbar.show_only(StatusChoice.FAILING))
         self._strip.start_wanted.connect(self.start_engine_requested)
         self._connect_needs_you()
         self._notes.autostart_wanted.connect(self.autostart_requested)
+        self._notes.quitting_cancelled.connect(self.quitting_cancelled)
+        self._totals.imported_found.connect(self._notes.say_of_imported)
+        self._notes.resume_wanted.connect(self._totals.resume_imported)
+        self._notes.review_wanted.connect(lambda: toolbar.show_only(StatusChoice.PAUSED))
         self._backend.fault.connect(self.show_message)
+        self._backend.trouble_changed.connect(self._strip.show_trouble)
 
     def _connect_needs_you(self) -> None:
         needs_you = self._needs_you
@@ -223,9 +218,19 @@ class MainWindow(QMainWindow):
 
     # --- What the app tells -------------------------------------------------------------------------
 
+    def is_watching(self, job_id: str) -> bool:
+        """Tell whether somebody looks at a job: it is in sight in the active window."""
+        return self.isActiveWindow() and job_id in self._view.ids_in_sight()
+
     def show_engine(self, engine: EngineShown) -> None:
         """Show where the engine runs."""
         self._strip.show_engine(engine)
+
+    def show_quitting(self, *, is_quitting: bool) -> None:
+        """Show that Halo quits when current runs finish, and that nothing starts until then."""
+        self._notes.say_of_quitting(is_quitting=is_quitting)
+        if is_quitting:
+            self._strip.show_engine(EngineShown("stopping"))
 
     def show_message(self, text: str) -> None:
         """Show an error until it is closed; an empty text hides it."""
@@ -246,6 +251,14 @@ class MainWindow(QMainWindow):
     def set_closing_note(self, text: str) -> None:
         """Show what closing the window does; an empty text hides the note."""
         self._notes.say_of_closing(text)
+
+    def layout_state(self) -> dict[str, Any]:
+        """Return how the user arranged the table, as JSON data."""
+        return self._view.arrangement()
+
+    def restore_layout(self, state: Mapping[str, Any]) -> None:
+        """Arrange the table as it was."""
+        self._view.arrange(state)
 
     def select_job(self, job_id: str) -> None:
         """Select a job and scroll to it; a job that is still loading is selected later."""
@@ -269,7 +282,8 @@ class MainWindow(QMainWindow):
         if self._is_wanted_there():
             self._select_wanted()
         elif self._is_first_load and not self._view.selected_ids() and self._model.rowCount():
-            self._view.select_ids([self._model.job_at(0).id])
+            first = self._model.rows_between(0, self._model.rowCount() - 1)[:1]
+            self._view.select_ids([row.id for row in first])
         self._is_first_load = False
 
     def _after_update(self, job_ids: frozenset[str] | None) -> None:
@@ -340,24 +354,6 @@ class MainWindow(QMainWindow):
         self._view.select_ids(job_ids)
         self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _show_menu(self, at: QPoint) -> None:
-        if not self._actions.jobs:
-            return
-        menu = QMenu(self)
-        menu.setObjectName("jobMenu")
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._actions.fill_menu(menu)
-        menu.popup(at)
-
-    def _keep_splitter(self, _position: int, _index: int) -> None:
-        self._is_splitter_moved = True
-
-    def _fit_splitter(self) -> None:
-        """Divide the width between table and details, until the user moves the splitter."""
-        if not self._is_splitter_moved:
-            pane = min(max(round(self.width() * _PANE_SHARE), _LEAST_PANE), _MOST_PANE)
-            self._splitter.setSizes([self.width() - pane, pane])
-
     def _show_pane(self, visible: bool) -> None:  # noqa: FBT001 - Qt's signal
         self._pane.setVisible(visible)
         if visible:
@@ -383,7 +379,7 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
-        self._fit_splitter()
+        self._splitter.divide(self.width())
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         super().changeEvent(event)

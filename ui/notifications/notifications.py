@@ -1,4 +1,4 @@
-"""Notices on the desktop: shown by the desktop's own service, or by whatever the program has instead."""
+"""Desktop notifications: which to show, and how they reach the desktop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,24 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer, Signal
 
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.rules.notices import Notice
+from halo_scheduler.model import Outcome, Run, Source, Trigger
+from halo_scheduler.model.alarms import Alarm, StoreTrouble, TroubleKind
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.rules.notices import (
+    SAYS_LAST_LINE,
+    Notice,
+    NoticeAction,
+    NoticeGroups,
+    alarm_notice,
+    chain_notices,
+    gap_notice,
+    notice_of,
+    trouble_notice,
+    with_last_line,
+)
+from halo_scheduler.rules.statistics import Gap
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend
 from ui.style.icons import icon_path
 
 if TYPE_CHECKING:
@@ -23,6 +40,12 @@ _LOG = logging.getLogger(__name__)
 # Starting the service may take the desktop some seconds.
 _ANSWER_LIMIT_MS = 10 * SECOND_MS
 _LEAVE_TO_ACTIVATE = "XDG_ACTIVATION_TOKEN"
+_LOOKED_BACK = 50
+_REMEMBERED = 1_000
+# Missed and caught-up runs arrive together after a downtime; one notification covers all of them.
+_GAP_SETTLES_MS = 4_000
+# Jobs of one time fail within moments of each other; nobody misses a notification for so long.
+_GATHER_MS = 1_000
 
 
 class Notifications(QObject):
@@ -33,7 +56,9 @@ class Notifications(QObject):
 
     opened = Signal(object)
     """The Notice that the user clicked."""
-    _clicked = Signal(object, str)
+    acted = Signal(object, object)
+    """A Notice and the NoticeAction that the user chose."""
+    _clicked = Signal(object, str, str)
     _refused = Signal(object)
 
     def __init__(
@@ -84,7 +109,12 @@ class Notifications(QObject):
         service = self._service = NotificationService(
             self._waiting,
             icon=Path(icon_path("halo")).as_uri(),
-            open_label=self.tr("Open"),
+            labels={
+                "default": self.tr("Open"),
+                NoticeAction.SHOW_OUTPUT: self.tr("Show output"),
+                NoticeAction.RUN_AGAIN: self.tr("Run again"),
+                NoticeAction.PAUSE: self.tr("Pause"),
+            },
             clicked=self._clicked.emit,
             refused=self._refused.emit,
         )
@@ -130,12 +160,155 @@ class Notifications(QObject):
             self._service.close()
             self._service = None
 
-    def _open(self, notice: Notice, token: str) -> None:
+    def _open(self, notice: Notice, action: str, token: str) -> None:
         # Under Wayland a window comes to the front only with the desktop's leave, which Qt looks for here.
         if token:
             os.environ[_LEAVE_TO_ACTIVATE] = token
-        self.opened.emit(notice)
+        if action in tuple(NoticeAction) and action != NoticeAction.SHOW_OUTPUT:
+            self.acted.emit(notice, NoticeAction(action))
+        else:
+            self.opened.emit(notice)
         os.environ.pop(_LEAVE_TO_ACTIVATE, None)
 
     def _fall_back(self, notice: Notice) -> None:
         self._fallback(notice)
+
+
+class Alerts(QObject):
+    """Turns finished runs and engine alarms into notifications."""
+
+    alarm_told = Signal(object)
+    """The Notice of an alarm."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        notifications: Notifications,
+        parent: QObject | None = None,
+        *,
+        is_watched: Callable[[str], bool] = lambda _job_id: True,
+    ) -> None:
+        """`is_watched` tells whether somebody looks at a job."""
+        super().__init__(parent)
+        self._backend = backend
+        self._is_watched = is_watched
+        self._groups = NoticeGroups()
+        self._gathered: list[Notice] = []
+        self._gather = QTimer(self)
+        self._gather.setSingleShot(True)
+        self._gather.setInterval(_GATHER_MS)
+        self._gather.timeout.connect(self._show_gathered)
+        self._notifications = notifications
+        self._seen: deque[str] = deque(maxlen=_REMEMBERED)
+        self._chains_told: deque[Notice] = deque(maxlen=_REMEMBERED)
+        self._began_at = self._gaps_told_until = backend.now_ms()
+        self._alarms_told: deque[Alarm] = deque(maxlen=_REMEMBERED)
+        self._gap_timer = QTimer(self)
+        self._gap_timer.setSingleShot(True)
+        self._gap_timer.setInterval(_GAP_SETTLES_MS)
+        self._gap_timer.timeout.connect(self._query_gaps)
+        backend.changed.connect(self._take)
+        self._trouble_told: TroubleKind | None = None
+        backend.trouble_changed.connect(self._notify_trouble)
+
+    def expect_gap(self) -> None:
+        """Notify about the downtime that a started engine found, once its runs have settled."""
+        self._gap_timer.start()
+
+    def notify_alarm(self, alarm: Alarm) -> None:
+        """Notify about an alarm once, although both the engine's thread and the journal report it."""
+        if alarm not in self._alarms_told:
+            self._alarms_told.append(alarm)
+            notice = alarm_notice(alarm)
+            self._notifications.show(notice)
+            self.alarm_told.emit(notice)
+
+    def _notify_trouble(self, trouble: StoreTrouble | None) -> None:
+        """Notify once about a store that cannot be written, however many ends come to wait meanwhile."""
+        kind = None if trouble is None else trouble.kind
+        if trouble is not None and kind is not self._trouble_told:
+            self._notifications.show(trouble_notice(trouble, self._backend.path, self._backend.now_ms()))
+        self._trouble_told = kind
+
+    def _notify_alarms(self, alarms: list[Alarm]) -> None:
+        for alarm in alarms:
+            self.notify_alarm(alarm)
+
+    def _take(self, change: Change) -> None:
+        if change.kind is ChangeKind.ENGINE:
+            since = self._began_at
+            self._backend.ask(lambda scheduler: scheduler.runs.alarms(since), self._notify_alarms, owner=self)
+        run_id = change.run_id
+        if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
+            return
+        # A run is announced again when a next job of it turns out to be gone.
+        if run_id not in self._seen:
+            self._seen.append(run_id)
+            is_watched = change.job_id is None or self._is_watched(change.job_id)
+            self._backend.ask(
+                lambda scheduler: _notice_for(scheduler, run_id, is_watched), self._notify, owner=self
+            )
+        self._backend.ask(lambda scheduler: _chain_notices(scheduler, run_id), self._notify_chain, owner=self)
+
+    def _notify(self, judged: tuple[Notice | None, bool]) -> None:
+        notice, is_after_gap = judged
+        if notice is not None:
+            self._gathered.append(notice)
+            if not self._gather.isActive():
+                self._gather.start()
+        if is_after_gap:
+            self._gap_timer.start()
+
+    def _show_gathered(self) -> None:
+        """Show what has gathered; several jobs with the same to tell share one notification."""
+        gathered, self._gathered = self._gathered, []
+        for notice in self._groups.fold(gathered, self._backend.now_ms()):
+            self._notifications.show(notice)
+
+    def _notify_chain(self, notices: list[Notice]) -> None:
+        for notice in notices:
+            if notice not in self._chains_told:
+                self._chains_told.append(notice)
+                self._notifications.show(notice)
+
+    def _query_gaps(self) -> None:
+        since = self._gaps_told_until
+        self._backend.ask(lambda scheduler: scheduler.runs.gaps(since), self._notify_gaps, owner=self)
+
+    def _notify_gaps(self, gaps: list[Gap]) -> None:
+        for gap in reversed([gap for gap in gaps if gap.ended_at >= self._gaps_told_until]):
+            self._gaps_told_until = gap.ended_at + 1
+            notice = gap_notice(gap)
+            if notice is not None:
+                self._notifications.show(notice)
+
+
+def _notice_for(scheduler: Scheduler, run_id: str, is_watched: bool) -> tuple[Notice | None, bool]:  # noqa: FBT001 - an answer
+    """Return the notification for a run, and whether the run follows a downtime."""
+    run = scheduler.get_run(run_id)
+    job = None if run is None else scheduler.get_job(run.job_id)
+    if run is None or job is None:
+        return None, False
+    is_after_gap = run.outcome is Outcome.MISSED or run.source is Source.CATCH_UP
+    log = scheduler.get_run_log(job.id, limit=_LOOKED_BACK, before=run.id)
+    earlier = [past for past in log if _counts(past)]
+    question = scheduler.questions.of_run(run.id)
+    settings = scheduler.settings.read()
+    notice = notice_of(run, job, earlier, settings, question, is_watched=is_watched)
+    if notice is not None and notice.kind in SAYS_LAST_LINE:
+        notice = with_last_line(notice, scheduler.get_output(run.id))
+    return notice, is_after_gap
+
+
+def _chain_notices(scheduler: Scheduler, run_id: str) -> list[Notice]:
+    """Return the notifications for next jobs that are gone."""
+    broken = scheduler.runs.broken_links(run_id)
+    run = scheduler.get_run(run_id) if broken else None
+    job = None if run is None else scheduler.get_job(run.job_id)
+    if run is None or job is None:
+        return []
+    return chain_notices(run, job, broken, scheduler.settings.read())
+
+
+def _counts(run: Run) -> bool:
+    return run.outcome is not Outcome.RUNNING and run.trigger is not Trigger.TEST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
@@ -25,11 +25,13 @@ from halo_scheduler.rules.notices import Notice, NoticeKind
 _LOG = logging.getLogger(__name__)
 _NAME = "org.freedesktop.Notifications"
 _CALLEE = Callee(_NAME, "/org/freedesktop/Notifications", _NAME)
-_DEFAULT_ACTION = "default"
+OPEN = "default"
+"""The action of a click on the notice itself."""
 _NORMAL, _CRITICAL = 1, 2
+_URGENT = (NoticeKind.DISABLED, NoticeKind.STORE, NoticeKind.STUCK)
 _AS_LONG_AS_THE_DESKTOP_LIKES = -1
 _LONGEST_TITLE = 200
-_LONGEST_TEXT = 500
+_LONGEST_LINE = 240
 _Answered = Callable[[tuple[Any, ...]], None]
 
 
@@ -44,17 +46,18 @@ class NotificationService:
         waiting: deque[Notice],
         *,
         icon: str,
-        open_label: str,
-        clicked: Callable[[Notice, str], None],
+        labels: Mapping[str, str],
+        clicked: Callable[[Notice, str, str], None],
         refused: Callable[[Notice], None],
     ) -> None:
         """Connect; a notice leaves `waiting` when it is shown or refused.
 
-        `clicked` is given the notice and the desktop's leave to come to the front, where it gives one.
+        `labels` are those of the actions. `clicked` is given the notice, the action, and the desktop's leave to come
+        to the front, where it gives one.
         """
         self._waiting = waiting
         self._icon = icon
-        self._open_label = open_label
+        self._labels = labels
         self._clicked = clicked
         self._refused = refused
         self._capabilities: frozenset[str] | None = None
@@ -98,8 +101,10 @@ class NotificationService:
             self._call(self._take_number, "Notify", "susssasa{sv}i", body)
 
     def _notify_body(self, notice: Notice, capabilities: frozenset[str]) -> tuple[Any, ...]:
-        text = _plain(notice.text, _LONGEST_TEXT)
-        urgency = _CRITICAL if notice.kind in (NoticeKind.DISABLED, NoticeKind.STUCK) else _NORMAL
+        # What a run printed last is a line of its own.
+        told, _, printed = notice.text.partition("\n")
+        text = "\n".join(_plain(line, _LONGEST_LINE) for line in (told, printed) if line)
+        urgency = _CRITICAL if notice.kind in _URGENT else _NORMAL
         return (
             "Halo Scheduler",
             self._earlier(notice),
@@ -107,16 +112,19 @@ class NotificationService:
             _plain(notice.title, _LONGEST_TITLE),
             # A service that knows markup would take "<b>" in a text for its own.
             escape(text, quote=False) if "body-markup" in capabilities else text,
-            [_DEFAULT_ACTION, self._open_label] if "actions" in capabilities else [],
+            self._actions(notice) if "actions" in capabilities else [],
             {"urgency": ("y", urgency), "desktop-entry": ("s", "halo-scheduler")},
             _AS_LONG_AS_THE_DESKTOP_LIKES,
         )
 
     def _earlier(self, notice: Notice) -> int:
-        """Return the number of the last notice on the same job, which this one replaces; 0 for none."""
-        if notice.job_id is None:
-            return 0
-        return next((number for number, shown in self._shown.items() if shown.job_id == notice.job_id), 0)
+        """Return the number of an earlier notice that this one replaces; 0 for none."""
+        return next((number for number, shown in self._shown.items() if _replaces(notice, shown)), 0)
+
+    def _actions(self, notice: Notice) -> list[str]:
+        """Return the actions of a notice, each with its label; a click on the notice itself is one of them."""
+        names = [OPEN, *notice.actions]
+        return [word for name in names for word in (name, self._labels[name])]
 
     def _call(self, answered: _Answered, method: str, signature: str | None, body: tuple[Any, ...]) -> None:
         self._answered = answered
@@ -149,8 +157,10 @@ class NotificationService:
         match message.header.fields.get(HeaderFields.member), *message.body:
             case "ActivationToken", int(number), str(token) if number in self._shown:
                 self._tokens[number] = token
-            case "ActionInvoked", int(number), "default" if number in self._shown:
-                self._clicked(self._shown[number], self._tokens.pop(number, ""))
+            case "ActionInvoked", int(number), str(name) if number in self._shown:
+                notice = self._shown[number]
+                if name in (OPEN, *notice.actions):
+                    self._clicked(notice, name, self._tokens.pop(number, ""))
             case "NotificationClosed", int(number), _:
                 # From here on the number may be another program's.
                 self._shown.pop(number, None)
@@ -159,6 +169,13 @@ class NotificationService:
                 self._shown.clear()
                 self._tokens.clear()
                 self._capabilities = None
+
+
+def _replaces(notice: Notice, shown: Notice) -> bool:
+    """Whether a notice replaces a shown one: on the same job, or folded into it."""
+    if notice.job_id is not None:
+        return shown.job_id == notice.job_id
+    return bool(shown.run_ids) and shown.kind is notice.kind and set(shown.run_ids) < set(notice.run_ids)
 
 
 def _plain(text: str, longest: int) -> str:

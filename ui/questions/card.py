@@ -1,6 +1,8 @@
-"""One question with a field for its answer."""
+"""Open questions as a bar that announces them and as cards to answer them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QResizeEvent, QShortcut, QShowEvent
@@ -9,19 +11,20 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBox
 from ui.backend.questions import OpenQuestion
 from ui.style.marks import ASKS, Mark, Shape
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, strong_font
-from ui.style.wording import ago, moment, plain_tooltip
-from ui.widgets.labels import button, label, with_shortcut
+from ui.style.wording import ago, moment, one_line, plain_tooltip
+from ui.widgets.labels import WrappedText, button, frame, label, set_words, with_shortcut
 from ui.widgets.status_strip import MarkLabel
-from ui.widgets.wrapped_text import WrappedText
 
 # A line's layout is slightly higher than its font.
 _SPARE = 2
-
 _QUESTION_LINES = 10
 _LEAST_ANSWER, _MOST_ANSWER = 2, 8
 _ANSWERED = Mark(Shape.CIRCLE, Tone.OK)
 _SETTLED = Mark(Shape.CIRCLE, Tone.MUTED)
 _SEND_KEYS = ("Ctrl+Return", "Ctrl+Enter")
+_KEYS = "Ctrl+I"
+_LONGEST_SUMMARY = 500
+_NONE_LEFT = Mark(Shape.CIRCLE, Tone.OK)
 
 
 class FittedText(QPlainTextEdit):
@@ -110,6 +113,8 @@ class QuestionCard(QFrame):
         self._is_open = True
         self._is_busy = False
         self._is_settled_elsewhere = False
+        self.is_sent = False
+        """Whether its answer was sent."""
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, GRID + HALF, MARGIN, GRID + HALF)
         column.setSpacing(GRID)
@@ -240,8 +245,11 @@ class QuestionCard(QFrame):
         self.focus_field()
 
     def show_sent(self, sentence: str) -> None:
-        """Show what happens with the answer."""
-        self._is_open = False
+        """Show what was answered, and what happens with it."""
+        self._is_open, self.is_sent = False, True
+        answer = one_line(self.answer, _LONGEST_SUMMARY)
+        if answer:
+            sentence = self.tr("You answered: {answer}\n{sentence}").format(answer=answer, sentence=sentence)
         self._field.setVisible(False)
         self._buttons.setVisible(False)
         self._mark.set_mark(_ANSWERED)
@@ -302,3 +310,69 @@ class QuestionCard(QFrame):
         if self._is_open:
             self._sentence.set_text("")
             self._field.set_invalid(False)
+
+
+class NeedsYouBar(QWidget):
+    """Opens and closes the questions page; hidden while there are no questions."""
+
+    list_wanted = Signal(bool)
+    """Whether the page is wanted."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__()
+        self.setObjectName("needsYouBar")
+        self._is_open = False
+        self._count = 0
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, 0, MARGIN, GRID)
+        box = frame("note")
+        outer.addWidget(box)
+        row = QHBoxLayout(box)
+        row.setContentsMargins(GRID + HALF, HALF, HALF, HALF)
+        row.setSpacing(GRID)
+        self._mark = MarkLabel(appearance)
+        row.addWidget(self._mark)
+        self._title = label(self.tr("Needs you"), "strong", name="needsYouTitle")
+        row.addWidget(self._title)
+        self._words = WrappedText(appearance, name="needsYouSummary", font=self.font(), most_lines=1)
+        row.addWidget(self._words, 1)
+        self.button = button("", name="needsYouButton", shortcut=_KEYS)
+        self.button.clicked.connect(lambda: self.list_wanted.emit(not self._is_open))
+        row.addWidget(self.button)
+        self._fit_button()
+        self.setVisible(False)
+
+    def show_questions(self, asked: Sequence[tuple[str, str]]) -> None:
+        """Show the questions, each with its job's name."""
+        self._count = len(asked)
+        self._mark.set_mark(ASKS if asked else _NONE_LEFT)
+        self._title.setVisible(bool(asked))
+        self._words.set_text(self._summary(asked))
+        self._fit()
+
+    def set_open(self, is_open: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Offer the way back while the page is shown."""
+        self._is_open = is_open
+        self._fit_button()
+        self._fit()
+
+    def _fit(self) -> None:
+        # It stays above the open page even without questions, so that nothing moves.
+        self.setVisible(self._count > 0 or self._is_open)
+
+    def _summary(self, asked: Sequence[tuple[str, str]]) -> str:
+        # Cut only by the width there is; the tooltip has all of it.
+        names = list(dict.fromkeys(one_line(name, _LONGEST_SUMMARY) for name, _ in asked))
+        if not asked:
+            return self.tr("No open questions.")
+        if len(asked) == 1:
+            question = one_line(asked[0][1], _LONGEST_SUMMARY)
+            return self.tr("{job} asks: {question}").format(job=names[0], question=question)
+        return self.tr("{count} questions from {jobs}").format(count=len(asked), jobs=", ".join(names))
+
+    def _fit_button(self) -> None:
+        words = self.tr("Back to jobs") if self._is_open else self.tr("Answer…")
+        tip = self.tr("Show the jobs") if self._is_open else self.tr("Show the questions")
+        set_words(self.button, words)
+        self.button.setAccessibleName(words)
+        self.button.setToolTip(with_shortcut(tip, _KEYS))

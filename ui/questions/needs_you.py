@@ -15,10 +15,10 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from ui.backend.backend import Backend
 from ui.backend.questions import OpenQuestion, Sent, read_questions, send_answer
 from ui.style.theme import Appearance
-from ui.widgets.tab_order import put_after
+from ui.widgets.arrange import put_after
 
 if TYPE_CHECKING:
-    from .bar import NeedsYouBar
+    from .card import NeedsYouBar
     from .page import NeedsYouPage
 
 # A burst of changes becomes one query.
@@ -69,7 +69,7 @@ class NeedsYou(QObject):
 
     @cached_property
     def _bar(self) -> NeedsYouBar:
-        from .bar import NeedsYouBar  # noqa: PLC0415 - most have no questions
+        from .card import NeedsYouBar  # noqa: PLC0415 - most have no questions
 
         made = NeedsYouBar(self._appearance)
         made.list_wanted.connect(lambda wanted: self.open() if wanted else self.close())

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from ui.backend.questions import OpenQuestion
 from ui.style.theme import GRID, MARGIN, Appearance
+from ui.widgets.arrange import put_after
 from ui.widgets.countdown import until_ago_changes
 from ui.widgets.labels import label
-from ui.widgets.tab_order import put_after
 
 from .card import QuestionCard
 
@@ -116,13 +116,23 @@ class NeedsYouPage(QWidget):
         self.show_times(now_ms)
 
     def show_sent(self, question_id: str, sentence: str) -> None:
-        """Show what happens with an answer, then remove the question; the focus moves to the next."""
+        """Show what happens with an answer; the focus moves to the next question.
+
+        The answered one stays in its place while others are open, so that none moves under the mouse.
+        """
         card = self._cards.get(question_id)
         if card is not None:
             if _has_keys(card):
                 self._focus_after(card)
             card.show_sent(sentence)
-            QTimer.singleShot(_SENT_MS, card, partial(self.drop, question_id))
+            if not any(other.is_open for other in self._cards.values()):
+                QTimer.singleShot(_SENT_MS, self, self._drop_sent)
+
+    def _drop_sent(self) -> None:
+        """Remove the answered questions, unless others came meanwhile."""
+        if not any(card.is_open for card in self._cards.values()):
+            for question_id in [key for key, card in self._cards.items() if card.is_sent]:
+                self.drop(question_id)
 
     def drop(self, question_id: str) -> None:
         """Remove an answered or dismissed question."""
@@ -237,6 +247,11 @@ class NeedsYouPage(QWidget):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # --- Qt -----------------------------------------------------------------------------------------
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        super().hideEvent(event)
+        for question_id in [key for key, card in self._cards.items() if card.is_sent]:
+            self.drop(question_id)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)

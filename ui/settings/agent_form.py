@@ -7,18 +7,22 @@ from functools import partial
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.grammar.checks import LONGEST_NAME
-from halo_scheduler.model.agents import LONGEST_ARGUMENT_BYTES, PROMPT, PROMPT_FILE, Agent, Delivery
-from ui.forms.agent_line import agent_line, delivery_of, with_delivery
-from ui.forms.argument_chips import ArgumentChips
-from ui.forms.argument_line import shell_signs, split_line
+from halo_scheduler.model.settings import LONGEST_ARGUMENT_BYTES, PROMPT, PROMPT_FILE, Agent, Delivery
 from ui.forms.choices import Choice, Choices
-from ui.forms.fields import Field
-from ui.forms.problems import Findings, is_under
+from ui.forms.command_line import (
+    ArgumentChips,
+    agent_line,
+    delivery_of,
+    shell_signs,
+    split_line,
+    with_delivery,
+)
+from ui.forms.fields import Field, Findings, is_under
 from ui.style.theme import GRID, Appearance, mono_font
 from ui.style.wording import one_line, size_words
 from ui.widgets.labels import button, label
 
-from .entry_form import EntryForm
+from .list_page import EntryForm
 
 _LONGEST_SIGN = 40
 

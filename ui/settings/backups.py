@@ -16,9 +16,7 @@ from ui.style.theme import Appearance
 from ui.style.wording import ago, moment, size_words
 from ui.widgets.labels import button, label, set_role, tint
 
-from .confirmation import Confirmation
-from .link import SettingsLink
-from .page import Card, Page, Row, sentence
+from .page import Card, Confirmation, Page, Row, SettingsLink, sentence
 
 
 @dataclass(frozen=True, slots=True)

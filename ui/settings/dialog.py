@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
@@ -20,24 +20,22 @@ from PySide6.QtWidgets import (
 from halo_scheduler.host.autostart import Autostart
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, ICON, MARGIN, ROW, Appearance
+from ui.style.wording import plain_tooltip
 from ui.widgets.labels import button, frame
 
 from .agents import AgentsPage
 from .assistants import AssistantsPage
 from .backups import BackupsPage
-from .concurrency import ConcurrencyPage
-from .general import GeneralPage
+from .basic_pages import ConcurrencyPage, GeneralPage, NotificationsPage
 from .history import HistoryPage
-from .link import SettingsLink
-from .notifications import NotificationsPage
-from .page import Page
+from .page import Page, SettingsLink
 from .quiet_times import QuietTimesPage
 from .secrets import SecretsPage
 
 _LIST_WIDTH = 184
+_ICONS_WIDTH = 48
 _SIZE = QSize(776, 544)
-# Pages only scroll vertically: a narrower dialog would cut them off.
-_LEAST = QSize(_SIZE.width(), 400)
+_LEAST = QSize(480, 380)
 _QUIET_TIMES, _AGENTS, _BACKUPS, _SECRETS = 3, 4, 7, 8
 _BY_TAB = Qt.FocusPolicy.TabFocus
 
@@ -137,6 +135,8 @@ class SettingsDialog(QDialog):
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for _icon, title, _make in self._makers:
             item = QListWidgetItem(title)
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, title)
+            item.setToolTip(plain_tooltip(title))
             item.setSizeHint(QSize(0, ROW))
             made.addItem(item)
         self._list = made
@@ -174,6 +174,14 @@ class SettingsDialog(QDialog):
         self._stack.setCurrentWidget(page)
         if self.isVisible():
             page.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        # In a narrow dialog the list shows icons only, which leaves the room to the page.
+        is_narrow = self.width() < _SIZE.width()
+        self._list.setFixedWidth(_ICONS_WIDTH if is_narrow else _LIST_WIDTH)
+        for row, (_icon, title, _make) in enumerate(self._makers):
+            self._list.item(row).setText("" if is_narrow else title)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         super().showEvent(event)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QSpinBox
 
+from halo_scheduler.model.policies import MOST_OUTPUT_BYTES
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Lane
 from ui.style.theme import HALF
 from ui.style.wording import size_words
 
-from .link import SettingsLink
-from .page import Card, Page, Row
+from .page import Card, Page, Row, SettingsLink
 
 _FIELD_WIDTH = 136
 _MEGABYTE = 1 << 20
@@ -40,13 +40,24 @@ class HistoryPage(Page):
             self.tr("The oldest output is deleted first; its run stays listed."),
             self._output,
         )
+        self._each = _spin("outputLimitSpin", 0, MOST_OUTPUT_BYTES >> 10, self.tr(" KB"))
+        self._each.setSpecialValueText(self.tr("none"))
+        self._each.setSingleStep(64)
+        each = Row(
+            self.tr("Output per r&un"),
+            self.tr("The middle of longer output is dropped. Jobs can have their own limit."),
+            self._each,
+        )
+        self._each.valueChanged.connect(
+            lambda value: link.change(each.show_error, output_limit_bytes=value << 10)
+        )
         self._runs.valueChanged.connect(lambda value: link.change(runs.show_error, runs_kept_per_job=value))
         self._days.valueChanged.connect(lambda value: link.change(days.show_error, runs_kept_days=value))
         self._output.valueChanged.connect(
             lambda value: link.change(output.show_error, output_kept_bytes=value * _MEGABYTE)
         )
         card = Card()
-        for row in (runs, days, output):
+        for row in (runs, days, each, output):
             card.add(row)
         self.add(card)
         self._size = self.add_remark("")
@@ -61,6 +72,7 @@ class HistoryPage(Page):
         for spin, value in (
             (self._runs, settings.runs_kept_per_job),
             (self._days, settings.runs_kept_days),
+            (self._each, settings.output_limit_bytes >> 10),
             (self._output, settings.output_kept_bytes // _MEGABYTE),
         ):
             with QSignalBlocker(spin):

@@ -1,13 +1,23 @@
-"""A settings page: a title and cards with one row per setting."""
+"""What settings pages are made of: cards with one row per setting, inline questions, and the link to the settings."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError, SchedulerError
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.settings import Settings
+from ui.backend.backend import Backend
 from ui.style.theme import GRID, HALF, MARGIN
-from ui.widgets.labels import frame, label
+from ui.widgets.labels import button, frame, label
+
+# The width that fits all rows; in a narrower dialog the page scrolls.
+_LEAST_WIDTH = 560
 
 
 def sentence(error: SchedulerError) -> str:
@@ -108,11 +118,11 @@ class Page(QScrollArea):
         super().__init__()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # The controls take the focus.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = _Content()
         content.setObjectName("pageContent")
+        content.setMinimumWidth(_LEAST_WIDTH)
         self._box = QVBoxLayout(content)
         self._box.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         self._box.setSpacing(GRID + HALF)
@@ -139,3 +149,126 @@ class Page(QScrollArea):
 
     def refresh(self) -> None:
         """Reload data that may have changed since the page was last shown."""
+
+
+class Confirmation(QFrame):
+    """Explains an action, with buttons to confirm or cancel it."""
+
+    confirmed = Signal()
+    cancelled = Signal()
+
+    def __init__(self, text: str, act: str) -> None:
+        super().__init__()
+        self.setProperty("role", "note")
+        self.setObjectName("confirmation")
+        self._text = label(text, name="confirmationText", wrap=True)
+        self._act = button(act, name="confirmButton", kind="danger")
+        self._cancel = button(self.tr("Cancel"), name="cancelButton", tip=self.tr("Cancel (Esc)"))
+        self._act.clicked.connect(self.confirmed)
+        self._cancel.clicked.connect(self.cancelled)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GRID)
+        buttons.addStretch(1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._act)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(MARGIN, GRID + 4, MARGIN, GRID + 4)
+        box.setSpacing(GRID)
+        box.addWidget(self._text)
+        box.addLayout(buttons)
+
+    def take_focus(self) -> None:
+        """Focus Cancel, the harmless answer."""
+        self._cancel.setFocus()
+
+    def show_busy(self, text: str) -> None:
+        """Show progress and disable the buttons."""
+        self._text.setText(text)
+        self._act.setEnabled(False)
+        self._cancel.setEnabled(False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class SettingsLink(QObject):
+    """Loads and changes the settings; a refused change is reported and reverted."""
+
+    loaded = Signal(object)
+    """The current Settings; also emitted after a refusal, so that the fields show the stored values."""
+
+    def __init__(self, backend: Backend, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._settings: Settings | None = None
+        self._under_way = 0
+        self._is_stale = False
+        backend.changed.connect(self._note_change)
+
+    @property
+    def backend(self) -> Backend:
+        return self._backend
+
+    def follow(self, show: Callable[[Settings], object]) -> None:
+        """Call `show` whenever the settings are loaded, and now if they already are."""
+        self.loaded.connect(show)
+        if self._settings is not None and not self._under_way:
+            show(self._settings)
+
+    def load(self) -> None:
+        """Read the settings."""
+        self._under_way += 1
+        self._is_stale = False
+        self._backend.ask(lambda scheduler: scheduler.settings.read(), self._take, self._fail, owner=self)
+
+    def change(self, show_error: Callable[[str], None], **changes: Any) -> None:
+        """Change some settings; `show_error` gets the reason of a refusal, or an empty text."""
+        if self._settings is None or self._hold(self._settings, changes):
+            show_error("")
+            return
+        self._under_way += 1
+
+        def take(settings: Settings) -> None:
+            show_error("")
+            self._take(settings)
+
+        def refuse(error: SchedulerError) -> None:
+            show_error(sentence(error))
+            self._fail(error)
+
+        self._backend.ask(lambda scheduler: scheduler.settings.change(**changes), take, refuse, owner=self)
+
+    def _hold(self, settings: Settings, changes: dict[str, Any]) -> bool:
+        """Return whether the settings already have these values; pending requests make that uncertain."""
+        return not self._under_way and all(
+            getattr(settings, name) == value for name, value in changes.items()
+        )
+
+    def _note_change(self, change: Change) -> None:
+        if change.kind is not ChangeKind.SETTINGS or self._settings is None:
+            return
+        if self._under_way:
+            # The pending answer may be older than this change.
+            self._is_stale = True
+        else:
+            self.load()
+
+    def _take(self, settings: Settings) -> None:
+        self._settings = settings
+        self._end_one()
+
+    def _fail(self, _error: SchedulerError) -> None:
+        self._end_one()
+
+    def _end_one(self) -> None:
+        # With more requests pending, a field may show a newer value than this answer.
+        self._under_way -= 1
+        if self._under_way or self._settings is None:
+            return
+        if self._is_stale:
+            self.load()
+        else:
+            self.loaded.emit(self._settings)

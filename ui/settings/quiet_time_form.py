@@ -20,18 +20,16 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.grammar.zone import find_zone
 from halo_scheduler.model.quiet_times import QuietTime, Weekday
-from ui.forms.fields import Field
-from ui.forms.links import link
-from ui.forms.problems import Findings, is_under
+from ui.forms.fields import Field, Findings, is_under
+from ui.forms.inputs import ZonePicker
 from ui.forms.quiet_times import called, day_name, end_words
-from ui.forms.zone_picker import ZonePicker
+from ui.forms.rows import link
 from ui.style.theme import GRID, HALF, MARGIN
 from ui.style.wording import one_line
-from ui.widgets.boxes import time_box
+from ui.widgets.boxes import give_room, time_box
 from ui.widgets.labels import button, label
-from ui.widgets.popup_rows import give_room
 
-from .entry_form import EntryForm
+from .list_page import EntryForm
 
 _ALL = tuple(Weekday)
 

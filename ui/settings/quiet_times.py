@@ -15,12 +15,10 @@ from halo_scheduler.model.settings import Settings
 from halo_scheduler.service.scheduler import Scheduler
 from ui.forms.quiet_times import called, holds_words, now_words, quiet_line
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, small_font, strong_font
-from ui.widgets.labels import button, icon_button, label, tint
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText, button, icon_button, label, tint
 
-from .entry_row import EntryRow
-from .link import SettingsLink
-from .list_page import ListPage
+from .list_page import EntryRow, ListPage
+from .page import SettingsLink
 from .quiet_time_form import QuietTimeForm
 
 

@@ -76,6 +76,8 @@ QPlainTextEdit[kind="read"]:focus { background: $hover; border: none; }
 QComboBox::drop-down { border: none; width: 24px; }
 QComboBox::down-arrow, QSpinBox::down-arrow, QDateTimeEdit::down-arrow, QDateEdit::down-arrow,
 QTimeEdit::down-arrow { image: url("$arrow_down"); width: 12px; height: 12px; }
+QHeaderView::up-arrow { image: url("$arrow_up"); width: 12px; height: 12px; }
+QHeaderView::down-arrow { image: url("$arrow_down"); width: 12px; height: 12px; }
 QSpinBox::up-arrow, QDateTimeEdit::up-arrow, QDateEdit::up-arrow, QTimeEdit::up-arrow {
     image: url("$arrow_up"); width: 10px; height: 10px;
 }
@@ -103,6 +105,7 @@ QTableView, QTreeView, QListView {
     background: $raised; border: none; outline: none; gridline-color: transparent; color: $text;
     selection-background-color: $selected; selection-color: $text; alternate-background-color: $raised;
 }
+QListView[role="popup"] { border: 1px solid $line; padding: 4px; }
 QTableView::item, QTreeView::item, QListView::item { border: none; padding: 0 8px; }
 QTableView::item:hover, QListView::item:hover { background: $hover; }
 QTableView::item:selected, QListView::item:selected, QTreeView::item:selected { background: $selected; color: $text; }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
+import re
+from textwrap import wrap
 
 from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.grammar.english import short_date, weekday_name
-from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import (
@@ -19,13 +20,16 @@ from halo_scheduler.model import (
     StatusReason,
     Trigger,
 )
-from halo_scheduler.wording.plans import duration_in_words
+from halo_scheduler.wording.measures import duration_in_words
+from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
 
 _LONGEST_LINE = 300
 _LONGEST_TOOLTIP = 2_000
 _WHOLE_LINE = 80
+# Where Qt would see a tag or an escaped "<", unless this invisible character follows.
+_MARKUP = re.compile(r"<(?=[A-Za-z!?/])|&(?=lt;)")
+_WORD_JOINER = "\u2060"
 _DAYS_BY_NAME = 7
-_LEAST_COST = 0.0001
 
 
 def proposal_words(proposal: Proposal | None) -> str:
@@ -53,36 +57,17 @@ def one_line(text: str, longest: int = _LONGEST_LINE) -> str:
 
 
 def plain_tooltip(text: str) -> str:
-    """Return a text as a tooltip that shows it as it is: Qt takes what looks like markup for markup."""
+    """Return a text as a plain tooltip that Qt does not take for markup; screen readers read it as it is."""
     shown = text if len(text) <= _LONGEST_TOOLTIP else f"{text[:_LONGEST_TOOLTIP]}…"
-    lines = [plain_line(line, _LONGEST_TOOLTIP) for line in shown.split("\n")]
-    # Qt breaks marked-up lines after a few words; those that fit stay whole.
-    style = ' style="white-space: pre"' if max(map(len, lines)) <= _WHOLE_LINE else ""
-    return f"<span{style}>{'<br>'.join(escape(line) for line in lines)}</span>" if text else ""
+    lines = (plain_line(line, _LONGEST_TOOLTIP) for line in shown.split("\n"))
+    # Qt does not wrap plain tooltips.
+    wrapped = "\n".join(part for line in lines for part in _wrapped(line))
+    return _MARKUP.sub(f"\\g<0>{_WORD_JOINER}", wrapped)
 
 
-def duration(milliseconds: int | None) -> str:
-    """Return how long something took: "< 0.1 s", "0.4 s", "12 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
-    if milliseconds is None:
-        return ""
-    if milliseconds < MINUTE_MS:
-        return _short_time(milliseconds)
-    seconds = milliseconds // SECOND_MS
-    if milliseconds < HOUR_MS:
-        return tr("{minutes} min {seconds} s").format(minutes=seconds // 60, seconds=seconds % 60)
-    if milliseconds < DAY_MS:
-        return tr("{hours} h {minutes} min").format(hours=seconds // 3600, minutes=seconds // 60 % 60)
-    return tr("{days} d {hours} h").format(days=seconds // 86_400, hours=seconds // 3600 % 24)
-
-
-def _short_time(milliseconds: int) -> str:
-    tenths = (milliseconds + 50) // 100
-    if tenths == 0:
-        return tr("< 0.1 s")
-    # What is rounded up to 10.0 is told without the tenth, as all that is longer.
-    if tenths < 100:  # noqa: PLR2004 - ten seconds
-        return tr("{seconds:.1f} s").format(seconds=tenths / 10)
-    return tr("{seconds} s").format(seconds=max(milliseconds // SECOND_MS, 10))
+def _wrapped(line: str) -> list[str]:
+    parts = wrap(line, _WHOLE_LINE, expand_tabs=False, replace_whitespace=False, break_on_hyphens=False)
+    return parts or [""]
 
 
 def moment(at: int) -> str:
@@ -141,36 +126,13 @@ def status_advice(situation: Situation) -> str:
 
 
 def outcome_words(outcome: Outcome) -> str:
-    """Return an outcome in a word or two."""
-    return {
-        Outcome.RUNNING: tr("Running"),
-        Outcome.SUCCESS: tr("Succeeded"),
-        Outcome.FAILURE: tr("Failed"),
-        Outcome.TIMEOUT: tr("Timed out"),
-        Outcome.CANCELLED: tr("Stopped"),
-        Outcome.SKIPPED: tr("Skipped"),
-        Outcome.MISSED: tr("Missed"),
-        Outcome.INTERRUPTED: tr("Interrupted"),
-    }[outcome]
+    """Return how a run ended, in a word or two."""
+    return tr(OUTCOMES[outcome].title)
 
 
 def reason_words(reason: SkipReason) -> str:
     """Return why a job did not run."""
-    return {
-        SkipReason.DISABLED: tr("it was switched off"),
-        SkipReason.PAUSED: tr("it was paused"),
-        SkipReason.ALREADY_RUNNING: tr("it was already running"),
-        SkipReason.AT_CAPACITY: tr("no place was free"),
-        SkipReason.NOT_DUE: tr("it was not due"),
-        SkipReason.NO_WORK: tr("there was nothing to do"),
-        SkipReason.CONDITION: tr("its conditions did not hold in time"),
-        SkipReason.QUIET_TIME: tr("it was a quiet time"),
-        SkipReason.CAP: tr("it had reached its cap for the day"),
-        SkipReason.NEEDS_INPUT: tr("it waited for your answer"),
-        SkipReason.SOURCE_UNAVAILABLE: tr("its work items could not be fetched"),
-        SkipReason.MISSED: tr("Halo was not running"),
-        SkipReason.UNSUPPORTED_TYPE: tr("nothing here can run such a job"),
-    }[reason]
+    return tr(SKIP_REASONS[reason])
 
 
 def trigger_words(trigger: Trigger) -> str:
@@ -195,19 +157,6 @@ def run_words(run: Run) -> str:
     if run.error:
         return one_line(f"{words}: {run.error}")
     return f"{words}: {reason_words(run.reason)}" if run.reason is not None else words
-
-
-def cost_words(cost: float | None) -> str:
-    """Return an amount of money without its currency, which nobody told us: "0.12", "1,204.00", "0.0004"."""
-    if cost is None:
-        return ""
-    if 0 < cost < _LEAST_COST:
-        return tr("< {least}").format(least=_LEAST_COST)
-    if cost >= 1:
-        return f"{cost:,.2f}"
-    # What is below a hundredth adds up over a day.
-    whole, _, part = f"{cost:.4f}".partition(".")
-    return f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
 
 
 def size_words(count: int) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil, inf
 from time import monotonic
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QSystemTrayIcon, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.wording.alarms import trouble_title
 from ui.backend.backend import Backend
 from ui.style.icons import picture
 from ui.style.theme import Appearance
@@ -22,6 +24,7 @@ from .state import Mood, Stale, TrayReader, TrayState, status_line
 
 # At login a tray may start after us, and a restarted one comes back within moments.
 _PATIENCE_MS = 60_000
+_CHECK_MS = 60_000
 
 _MESSAGE_MS = 10_000
 _LONGEST_MESSAGE = 240
@@ -39,6 +42,21 @@ class TrayWatcher(QObject):
         self._patience.setSingleShot(True)
         self._patience.setInterval(_PATIENCE_MS)
         self._patience.timeout.connect(self._appearance)
+        # No signal tells that a tray is gone. The only wake-up of its own, and only while the window is hidden.
+        self._check = QTimer(self)
+        self._check.setTimerType(Qt.TimerType.VeryCoarseTimer)
+        self._check.setInterval(_CHECK_MS)
+        self._check.timeout.connect(self._appearance)
+        window.installEventFilter(self)
+        if not window.isVisible():
+            self._check.start()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() is QEvent.Type.Hide:
+            self._check.start()
+        elif event.type() is QEvent.Type.Show:
+            self._check.stop()
+        return super().eventFilter(watched, event)
 
     def check_later(self) -> None:
         """Check soon whether a hidden window can still be opened; several calls make one check."""
@@ -58,6 +76,8 @@ class Tray(QObject):
     """
 
     open_requested = Signal()
+    toggle_requested = Signal()
+    """The icon was clicked: the window is shown, or hidden if it is in front."""
     job_requested = Signal(str)
     """The window is wanted at this job; `open_requested` was emitted before."""
     history_requested = Signal()
@@ -102,6 +122,7 @@ class Tray(QObject):
         self._icon.messageClicked.connect(self._message_click.start)
         self._show_state(self._state)
         backend.changed.connect(self._note_change)
+        backend.trouble_changed.connect(lambda _trouble: self._show_state(self._state))
 
     @property
     def state(self) -> TrayState:
@@ -132,16 +153,19 @@ class Tray(QObject):
 
     def _ask(self) -> None:
         self._is_asking, self._is_wanted = True, False
-        reader, stale = self._reader, self._stale.take()
+        reader, stale, ends = self._reader, self._stale.take(), self._backend.ends
         self._backend.ask(
-            lambda scheduler: reader.read(scheduler, stale), self._take_state, self._take_fault, owner=self
+            lambda scheduler: reader.read(scheduler, stale, ends),
+            self._take_state,
+            self._take_fault,
+            owner=self,
         )
 
     def show_message(self, title: str, text: str) -> None:
         """Show a notification at the icon, where the desktop has no notification service."""
         icon = QSystemTrayIcon.MessageIcon.NoIcon
         self._icon.showMessage(
-            one_line(title), one_line(text, _LONGEST_MESSAGE).replace("<", "‹"), icon, _MESSAGE_MS
+            one_line(title), _without_markup(one_line(text, _LONGEST_MESSAGE)), icon, _MESSAGE_MS
         )
 
     def _connect_menu(self) -> None:
@@ -177,16 +201,17 @@ class Tray(QObject):
         self._is_asking = False
         self._read_at_s = monotonic()
         self._stale.take_back()
-        self._icon.setToolTip(one_line(str(error)).replace("<", "‹"))
+        self._icon.setToolTip(_without_markup(one_line(str(error))))
         if self._is_wanted:
             self.refresh()
 
     def _show_state(self, state: TrayState) -> None:
-        self._state = state
+        trouble = self._backend.trouble
+        state = self._state = replace(state, trouble="" if trouble is None else trouble_title(trouble))
         if state.mood is not self._mood:
             self._mood = state.mood
             self._icon.setIcon(picture(f"tray-{state.mood}"))
-        tooltip = status_line(state, self._backend.now_ms())
+        tooltip = _without_markup(status_line(state, self._backend.now_ms()))
         if tooltip != self._icon.toolTip():
             self._icon.setToolTip(tooltip)
         self._menu.show_state(state)
@@ -196,4 +221,9 @@ class Tray(QObject):
             self._message_click.stop()
         # On macOS every click opens the menu.
         if reason is QSystemTrayIcon.ActivationReason.Trigger and sys.platform != "darwin":
-            self.open_requested.emit()
+            self.toggle_requested.emit()
+
+
+def _without_markup(text: str) -> str:
+    """Return a text that no tray host takes for markup; only tooltips and messages are read for it."""
+    return text.replace("<", "‹").replace(">", "›")

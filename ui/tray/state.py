@@ -15,8 +15,9 @@ from halo_scheduler.model import JobStatus, Run, Situation, Waiting
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.questions import MOST_READ
+from ui.backend.store_trouble import NO_ENDS, Ends, still_running
 from ui.style.wording import one_line
-from ui.widgets.waiting_text import MOST_NAMED, WaitingJob, WaitingJobs, waiting_line
+from ui.widgets.job_text import MOST_NAMED, WaitingJob, WaitingJobs, waiting_line
 
 MOST_LISTED = 25
 _FEWER_LISTED = 20
@@ -24,6 +25,7 @@ NEXT_LISTED = 5
 WAITING_LISTED = 5
 _DAYS_BY_NAME = 7
 _LONGEST_NAME = 40
+_SHORT_NAME = 24
 LONGEST_LINE = 120
 _NOBODY = WaitingJobs()
 _ABOUT_ALL = {ChangeKind.JOB, ChangeKind.ENGINE, ChangeKind.SETTINGS}
@@ -35,6 +37,9 @@ class Mood(StrEnum):
     IDLE = "idle"
     RUNNING = "running"
     ATTENTION = "attention"
+    """A failure that nobody has seen, or a store in trouble."""
+    ASKING = "asking"
+    WAITING = "waiting"
     PAUSED = "paused"
 
 
@@ -91,8 +96,12 @@ class TrayState:
     paused_count: int = 0
     paused_until: int | None = None
     unseen_failures: int = 0
+    failing: tuple[JobName, ...] = ()
+    """The jobs that fail, whether or not somebody has seen it."""
     asking: tuple[JobName, ...] = ()
     """The job of each question that waits for an answer, the oldest first."""
+    trouble: str = ""
+    """What is wrong with the store, if anything is."""
 
     @property
     def is_paused(self) -> bool:
@@ -102,10 +111,14 @@ class TrayState:
     @property
     def mood(self) -> Mood:
         # What waits for somebody comes first: a long run must not hide it.
-        if self.unseen_failures or self.asking:
+        if self.trouble or self.unseen_failures:
             return Mood.ATTENTION
+        if self.asking:
+            return Mood.ASKING
         if self.running:
             return Mood.RUNNING
+        if self.waiting:
+            return Mood.WAITING
         return Mood.PAUSED if self.is_paused else Mood.IDLE
 
 
@@ -118,7 +131,7 @@ class TrayReader:
     def __init__(self) -> None:
         self._known: dict[str, Situation] | None = None
 
-    def read(self, scheduler: Scheduler, stale: frozenset[str] | None) -> TrayState:
+    def read(self, scheduler: Scheduler, stale: frozenset[str] | None, ends: Ends = NO_ENDS) -> TrayState:
         """Return how things are; `stale` are the jobs that changed, None when any may have."""
         if self._known is None or stale is None:
             self._known = scheduler.jobs.situations()
@@ -127,11 +140,12 @@ class TrayReader:
             kept = {job_id: one for job_id, one in self._known.items() if job_id not in stale}
             self._known = kept | found
         known = self._known
-        running = [run for run in scheduler.runs.running() if _is_running(run, known)]
+        under_way = still_running(scheduler.runs.running(), ends)
+        running = [run for run in under_way if _is_running(run, known)]
         waiting = _waiting(known)
         upcoming, held_count = _upcoming(known)
         paused = [one for one in known.values() if _is_paused(one)]
-        ends = {one.paused_until for one in paused}
+        pause_ends = {one.paused_until for one in paused}
         return TrayState(
             running=tuple(Underway(run.id, _name_of(run.job_id, known), run.progress) for run in running),
             upcoming=upcoming,
@@ -142,8 +156,9 @@ class TrayReader:
             job_count=len(known),
             active_count=sum(one.status is JobStatus.IDLE for one in known.values()),
             paused_count=len(paused),
-            paused_until=ends.pop() if len(ends) == 1 else None,
+            paused_until=pause_ends.pop() if len(pause_ends) == 1 else None,
             unseen_failures=len(scheduler.runs.unseen_failures()),
+            failing=tuple(JobName(job_id, one.name) for job_id, one in known.items() if one.is_failing),
             asking=tuple(_name_of(one.job_id, known) for one in scheduler.questions.list(limit=MOST_READ)),
         )
 
@@ -185,10 +200,14 @@ def status_line(state: TrayState, now_ms: int, *, names_waiting: bool = True) ->
 
 
 def _parts(state: TrayState, now_ms: int, most_named: int) -> list[str]:
+    if state.trouble:
+        return [state.trouble]
     parts: list[str] = []
     if state.asking:
         parts.append(_asking_words(state.asking))
-    if state.unseen_failures:
+    if state.failing:
+        parts.append(_failing_words(state.failing, most_named))
+    elif state.unseen_failures:
         parts.append(_tr("{count} failed").format(count=state.unseen_failures))
     if state.running:
         parts.append(_tr("{count} running").format(count=len(state.running)))
@@ -217,6 +236,16 @@ def _asking_words(asking: Sequence[JobName]) -> str:
     return _tr("{name} needs you").format(name=_shown_name(asking[0].name))
 
 
+def _failing_words(failing: Sequence[JobName], most_named: int) -> str:
+    """Return which jobs fail: "backup, sync and 3 more failing"."""
+    names = [_shown_name(job.name, _SHORT_NAME) for job in failing[:most_named]]
+    more = len(failing) - len(names)
+    if not names:
+        return _tr("{count} failing").format(count=len(failing))
+    listed = ", ".join(names) + (_tr(" and {count} more").format(count=more) if more else "")
+    return _tr("{names} failing").format(names=listed)
+
+
 def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
     name = _shown_name(upcoming.job.name)
     words = _tr("Next: {name} {when}") if is_first else _tr("next: {name} {when}")
@@ -226,8 +255,8 @@ def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
 
 
 def _shown_name(name: str, longest: int = _LONGEST_NAME) -> str:
-    """Return a text from outside as one short line that no tray host takes for markup."""
-    return one_line(name, longest).replace("<", "‹").replace(">", "›")
+    """Return a text from outside as one short line."""
+    return one_line(name, longest)
 
 
 def _when_words(at: int, now_ms: int) -> str:

@@ -1,4 +1,4 @@
-"""Parsing of terminal output: a stream of bytes becomes styled text.
+"""Parsing of terminal output into styled text, and the terminal colours in both themes.
 
 Colours and weights are kept, an overwritten line shows its last state, other control sequences are dropped, and
 invisible or direction-changing characters are replaced by a sign.
@@ -9,14 +9,17 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
+from PySide6.QtGui import QColor, QFont, QTextCharFormat
+
 from halo_scheduler.grammar.text import ESCAPES, c1_as_escapes, moved
+from ui.style.theme import Colours, contrast
 
 Colour = int | tuple[int, int, int]
 """One of the sixteen palette colours, or red, green and blue."""
-
 _LONGEST_LINE = 10_240
 _LONGEST_PENDING = 4_096
 _REPLACED = "\ufffd"
@@ -29,6 +32,17 @@ _PENDING = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[ -/]*|[\]PX^_](?:[^\x07\x1b\n]|\x
 # U+202A–202E and U+2066–2069 change the text direction; Qt treats U+2028, U+2029, U+FDD0 and U+FDD1 as line ends.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffc]")
 _CUBE_STEPS = (0, 95, 135, 175, 215, 255)
+READABLE = 4.5
+_STEPS = 20
+# Black, red, green, yellow, blue, magenta, cyan, white; then the same, bright. Black and white are the theme's own.
+_LIGHT_HUES = (
+    *("", "#b8222a", "#17713a", "#855200", "#1f56c4", "#8a2f96", "#0b6b78", ""),
+    *("", "#c9252d", "#157a35", "#8f5800", "#2563d9", "#a033ad", "#0a7280", ""),
+)
+_DARK_HUES = (
+    *("", "#ff938d", "#62d28c", "#eab54f", "#82abff", "#dd9bea", "#5fcbd8", ""),
+    *("", "#ffaaa5", "#84e3a6", "#f5cb77", "#a5c3ff", "#e9b8f3", "#86dfe9", ""),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +276,7 @@ def _merged(segments: list[Segment]) -> list[Segment]:
 
 
 _COLOURED = {38: "foreground", 48: "background"}
+
 _CHANGES: dict[int, dict[str, Any]] = {
     0: {},
     1: {"bold": True},
@@ -283,3 +298,79 @@ _CHANGES: dict[int, dict[str, Any]] = {
     **{90 + number: {"foreground": 8 + number} for number in range(8)},
     **{100 + number: {"background": 8 + number} for number in range(8)},
 }
+
+
+def palette_colour(number: int, colours: Colours, *, is_dark: bool) -> str:
+    """Return one of the sixteen colours for a theme's raised background."""
+    if number in (0, 8):
+        return colours.muted if is_dark or number == 8 else colours.text  # noqa: PLR2004 - bright black is grey
+    if number in (7, 15):
+        return colours.text if is_dark or number == 15 else colours.muted  # noqa: PLR2004 - bright white
+    return (_DARK_HUES if is_dark else _LIGHT_HUES)[number]
+
+
+@lru_cache(maxsize=4096)
+def readable(colour: str, ground: str) -> str:
+    """Return a colour, or the nearest one with enough contrast to the background."""
+    if contrast(colour, ground) >= READABLE:
+        return colour
+    black, white = QColor(0, 0, 0), QColor(255, 255, 255)
+    goal = max((black, white), key=lambda one: contrast(one.name(), ground))
+    given = QColor(colour)
+    for step in range(1, _STEPS):
+        mixed = _mixed(given, goal, step / _STEPS).name()
+        if contrast(mixed, ground) >= READABLE:
+            return mixed
+    return goal.name()
+
+
+class CharFormats:
+    """The text formats of styles in one theme, cached."""
+
+    def __init__(self, colours: Colours, *, is_dark: bool) -> None:
+        self._colours = colours
+        self._is_dark = is_dark
+        self._made: dict[Style, QTextCharFormat] = {PLAIN: QTextCharFormat()}
+
+    def of(self, style: Style) -> QTextCharFormat:
+        """Return the format of a style."""
+        made = self._made.get(style)
+        if made is None:
+            made = self._made[style] = self._make(style)
+        return made
+
+    def _make(self, style: Style) -> QTextCharFormat:
+        made = QTextCharFormat()
+        front, back = self._pair(style)
+        made.setForeground(QColor(front))
+        if back != self._colours.raised:
+            made.setBackground(QColor(back))
+        if style.bold:
+            made.setFontWeight(QFont.Weight.Bold)
+        made.setFontItalic(style.italic)
+        made.setFontUnderline(style.underline)
+        made.setFontStrikeOut(style.strike)
+        return made
+
+    def _pair(self, style: Style) -> tuple[str, str]:
+        front = self._named(style.foreground, self._colours.muted if style.dim else self._colours.text)
+        back = self._named(style.background, self._colours.raised)
+        if style.inverse:
+            front, back = back, front
+        return readable(front, back), back
+
+    def _named(self, colour: Colour | None, without: str) -> str:
+        if colour is None:
+            return without
+        if isinstance(colour, int):
+            return palette_colour(colour, self._colours, is_dark=self._is_dark)
+        return QColor(*colour).name()
+
+
+def _mixed(one: QColor, other: QColor, share: float) -> QColor:
+    """Mix two colours; `share` is the weight of the second."""
+    mixed = (
+        round(part + (wanted - part) * share)
+        for part, wanted in zip(one.getRgb()[:3], other.getRgb()[:3], strict=True)  # type: ignore[index]
+    )
+    return QColor(*mixed)

@@ -1,14 +1,23 @@
-"""Number and time boxes with a text margin, which a style sheet cannot set."""
+"""Number and time boxes with a text margin, and popup lists with rows as high as in menus."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTime
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, QTime
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QSpinBox, QTimeEdit
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QLineEdit,
+    QSpinBox,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTimeEdit,
+)
 
 from ui.style.theme import HALF
 
 _INSET = HALF + 2
+_ROW = 28
 
 
 def number_box(least: int, most: int, *, name: str, title: str, zero: str = "", width: int = 96) -> QSpinBox:
@@ -49,3 +58,16 @@ def inset(box: QAbstractSpinBox) -> None:
     line = box.findChild(QLineEdit)
     if line is not None:
         line.setTextMargins(_INSET, 0, 0, 0)
+
+
+class _RoomyRows(QStyledItemDelegate):
+    def sizeHint(  # noqa: N802 - Qt's name
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        size = super().sizeHint(option, index)
+        return QSize(size.width(), max(_ROW, size.height()))
+
+
+def give_room(view: QAbstractItemView) -> None:
+    """Give the rows of a popup list the height of menu items."""
+    view.setItemDelegate(_RoomyRows(view))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
 from ui.style.theme import HALF, Appearance
 
 from .labels import icon_button, label
+
+_MOST_MARKS = 500
 
 
 class FindBar(QWidget):
@@ -60,6 +62,11 @@ class FindBar(QWidget):
         self._field.selectAll()
         self.wanted.emit(self.text)
 
+    def show_words(self, words: str) -> None:
+        """Show the bar with words; the keyboard stays where it is."""
+        self._field.setText(words)
+        self.show()
+
     def close_bar(self) -> None:
         """Hide the bar."""
         self.hide()
@@ -104,6 +111,86 @@ class FindBar(QWidget):
                 return True
             return self.obey(event)
         return super().eventFilter(watched, event)
+
+
+class Finder(QObject):
+    """Finds what a bar asks for in a text, goes there and marks it."""
+
+    moved = Signal()
+    """Another place is shown."""
+
+    def __init__(self, screen: QPlainTextEdit, bar: FindBar, appearance: Appearance) -> None:
+        super().__init__(bar)
+        self._screen = screen
+        self._bar = bar
+        self._appearance = appearance
+        bar.wanted.connect(self._begin)
+        bar.next_requested.connect(lambda: self._find_from(QTextCursor.MoveOperation.Start))
+        bar.previous_requested.connect(lambda: self._find_from(QTextCursor.MoveOperation.End))
+        bar.closed.connect(self._close)
+
+    def find_first(self) -> None:
+        """Go to the first place in the text."""
+        self._screen.moveCursor(QTextCursor.MoveOperation.Start)
+        self._find_from(QTextCursor.MoveOperation.Start)
+
+    def _begin(self, words: str) -> None:
+        cursor = self._screen.textCursor()
+        cursor.setPosition(cursor.selectionStart())
+        self._screen.setTextCursor(cursor)
+        if words:
+            self._find_from(QTextCursor.MoveOperation.Start)
+        self.show_found()
+
+    def _find_from(self, again_from: QTextCursor.MoveOperation) -> None:
+        """Go to the next place in one direction, and round when there is none."""
+        flags = QTextDocument.FindFlag(0)
+        if again_from is QTextCursor.MoveOperation.End:
+            flags = QTextDocument.FindFlag.FindBackward
+        document = self._screen.document()
+        found = document.find(self._bar.text, self._screen.textCursor(), flags)
+        if found.isNull():
+            edge = QTextCursor(document)
+            edge.movePosition(again_from)
+            found = document.find(self._bar.text, edge, flags)
+        if not found.isNull():
+            self.moved.emit()
+            self._screen.setTextCursor(found)
+        self.show_found()
+
+    def show_found(self) -> None:
+        """Tell how often the words are there, and mark them."""
+        words = self._bar.text.lower()
+        total = self._screen.toPlainText().lower().count(words) if words else 0
+        before = QTextCursor(self._screen.textCursor())
+        current = 0
+        if total and before.selectedText().lower() == words:
+            before.setPosition(before.selectionEnd())
+            before.movePosition(QTextCursor.MoveOperation.Start, QTextCursor.MoveMode.KeepAnchor)
+            current = before.selectedText().lower().count(words)
+        self._bar.show_count(current, total)
+        self.mark_found()
+
+    def mark_found(self) -> None:
+        """Mark what is found among the lines that can be seen."""
+        marks: list[QTextEdit.ExtraSelection] = []
+        words = self._bar.text if self._bar.isVisible() else ""
+        place = self._screen.cursorForPosition(self._screen.viewport().rect().topLeft())
+        place.movePosition(QTextCursor.MoveOperation.StartOfBlock)
+        last = self._screen.cursorForPosition(self._screen.viewport().rect().bottomRight()).position()
+        while words and len(marks) < _MOST_MARKS:
+            place = self._screen.document().find(words, place)
+            if place.isNull() or place.selectionStart() > last:
+                break
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = place
+            mark.format.setBackground(QColor(self._appearance.colours.selected))
+            marks.append(mark)
+        self._screen.setExtraSelections(marks)
+
+    def _close(self) -> None:
+        self._screen.setExtraSelections([])
+        self._screen.setFocus()
 
 
 def is_find_key(event: QKeyEvent) -> bool:

@@ -22,6 +22,8 @@ class OutputFeed(QObject):
 
     chunk = Signal(bytes)
     ended = Signal()
+    printed = Signal(int)
+    """How many bytes the run printed in all, before the end is told of."""
     failed = Signal(str)
 
     def __init__(self, backend: Backend, parent: QWidget) -> None:
@@ -80,6 +82,7 @@ class OutputFeed(QObject):
             return  # The receiver has stopped following.
         if piece.is_last:
             self._reading = None
+            self.printed.emit(piece.printed)
             self.ended.emit()
         elif piece.is_more or self._is_asked_again:
             self._poll()
@@ -109,6 +112,7 @@ class _Piece:
     content: bytes
     is_more: bool
     is_last: bool
+    printed: int = 0
 
 
 class _Reading:
@@ -137,7 +141,9 @@ class _Reading:
             content += follower.end()
             self.close()
         self._given += len(content)
-        return _Piece(bytes(content), is_more=is_more, is_last=is_over and not is_more)
+        is_last = is_over and not is_more
+        printed = scheduler.runs.printed_bytes(self.run_id) if is_last else 0
+        return _Piece(bytes(content), is_more=is_more, is_last=is_last, printed=printed)
 
     def close(self) -> None:
         """Close the output."""

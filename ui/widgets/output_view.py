@@ -7,22 +7,20 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import (
-    QColor,
     QFontMetricsF,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
     QTextCursor,
-    QTextDocument,
 )
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QToolButton, QVBoxLayout, QWidget
 
 from ui.style.theme import HALF, Appearance, mono_font
 from ui.style.wording import size_words
 
-from .ansi import AnsiStream, Segment
-from .ansi_colours import CharFormats
-from .find_bar import FindBar, is_find_key
+from .ansi import AnsiStream, CharFormats, Segment
+from .directive_lines import WithoutDirectives, has_directives
+from .find_bar import FindBar, Finder, is_find_key
 from .labels import icon_button, label, set_role
 from .output_feed import OutputFeed
 
@@ -31,7 +29,6 @@ __all__ = ["OutputFeed", "OutputView"]
 _MOST_LINES = 20_000
 _SLICE = 8_192
 _TURN_MS = 10
-_MOST_MARKS = 500
 _TAB_COLUMNS = 8
 
 
@@ -50,6 +47,11 @@ class OutputView(QWidget):
         self._screen = self._new_screen()
         self._formats = self._new_formats()
         self._find = FindBar(appearance)
+        self._finder = Finder(self._screen, self._find, appearance)
+        self._finder.moved.connect(lambda: self._follow_button.setChecked(False))
+        self._searched = ""
+        self._total = 0
+        self._lines = WithoutDirectives()
         self._title = label(self.tr("Output"), "strong", name="outputTitle")
         self._size = label("", "small", name="outputSize")
         self._note = label("", "small", name="outputNote", wrap=True)
@@ -64,6 +66,7 @@ class OutputView(QWidget):
     def clear(self, hint: str = "") -> None:
         """Show nothing, or a sentence on why there is nothing."""
         self._raw.clear()
+        self._total = 0
         self._empty_screen()
         self._is_ended = False
         self.set_note("")
@@ -126,11 +129,13 @@ class OutputView(QWidget):
         clock.start()
         cursor = self._writing_cursor()
         while self._waiting:
-            self._insert(cursor, self._stream.feed(self._waiting.popleft()))
+            self._insert(cursor, self._stream.feed(self._shown(self._waiting.popleft())))
             if clock.hasExpired(_TURN_MS):
                 break
         if self._is_ended and not self._waiting:
+            self._insert(cursor, self._stream.feed(self._lines.end()))
             self._insert(cursor, self._stream.end())
+            self._drop_last_break(cursor)
         else:
             self._insert(cursor, self._stream.unfinished())
         cursor.endEditBlock()
@@ -152,6 +157,16 @@ class OutputView(QWidget):
         for segment in segments:
             cursor.insertText(segment.text, self._formats.of(segment.style))
 
+    def _shown(self, chunk: bytes) -> bytes:
+        return self._lines.feed(chunk) if self._lines_button.isChecked() else chunk
+
+    @staticmethod
+    def _drop_last_break(cursor: QTextCursor) -> None:
+        """Take away the empty line behind the last break: nothing will be written there."""
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        if cursor.atBlockStart() and cursor.blockNumber():
+            cursor.deletePreviousChar()
+
     def _after_drawing(self) -> None:
         if self._follow_button.isChecked():
             self._go_to_end()
@@ -162,12 +177,13 @@ class OutputView(QWidget):
                 )
             )
         if self._find.isVisible():
-            self._show_found()
+            self._finder.show_found()
+        self._go_to_match()
 
     def _empty_screen(self) -> None:
         self._turns.stop()
         self._waiting.clear()
-        self._stream = AnsiStream()
+        self._stream, self._lines = AnsiStream(), WithoutDirectives()
         self._screen.clear()
 
     def _redraw(self) -> None:
@@ -179,6 +195,11 @@ class OutputView(QWidget):
 
     def _new_formats(self) -> CharFormats:
         return CharFormats(self._appearance.colours, is_dark=self._appearance.is_dark)
+
+    def go_to_beginning(self) -> None:
+        """Show the beginning, and stay there."""
+        self._follow_button.setChecked(False)
+        self._screen.verticalScrollBar().setValue(0)
 
     # --- Following -----------------------------------------------------------------------------------
 
@@ -192,7 +213,7 @@ class OutputView(QWidget):
         if not self._is_moving and self._screen.isVisible():
             self._follow_button.setChecked(value >= self._screen.verticalScrollBar().maximum())
         if self._find.isVisible():
-            self._mark_found()
+            self._finder.mark_found()
 
     def _follow(self, is_wanted: bool) -> None:  # noqa: FBT001 - a slot of toggled
         if is_wanted:
@@ -210,68 +231,18 @@ class OutputView(QWidget):
         """Show the bar that finds words."""
         self._find.open_bar(self._screen.textCursor().selectedText().split("\u2029")[0])
 
-    def _find_first(self, words: str) -> None:
-        cursor = self._screen.textCursor()
-        cursor.setPosition(cursor.selectionStart())
-        self._screen.setTextCursor(cursor)
+    def set_search(self, words: str) -> None:
+        """Mark what a search looked for, and go to its first place as soon as all is drawn."""
+        self._searched = words
         if words:
-            self._find_next()
-        self._show_found()
+            self._find.show_words(words)
+            self._go_to_match()
+        elif self._find.isVisible():
+            self._find.close_bar()
 
-    def _find_next(self) -> None:
-        self._find_from(QTextCursor.MoveOperation.Start)
-
-    def _find_previous(self) -> None:
-        self._find_from(QTextCursor.MoveOperation.End)
-
-    def _find_from(self, again_from: QTextCursor.MoveOperation) -> None:
-        """Go to the next place in one direction, and round when there is none."""
-        flags = QTextDocument.FindFlag(0)
-        if again_from is QTextCursor.MoveOperation.End:
-            flags = QTextDocument.FindFlag.FindBackward
-        document = self._screen.document()
-        found = document.find(self._find.text, self._screen.textCursor(), flags)
-        if found.isNull():
-            edge = QTextCursor(document)
-            edge.movePosition(again_from)
-            found = document.find(self._find.text, edge, flags)
-        if not found.isNull():
-            self._follow_button.setChecked(False)
-            self._screen.setTextCursor(found)
-        self._show_found()
-
-    def _show_found(self) -> None:
-        words = self._find.text.lower()
-        total = self._screen.toPlainText().lower().count(words) if words else 0
-        before = QTextCursor(self._screen.textCursor())
-        current = 0
-        if total and before.selectedText().lower() == words:
-            before.setPosition(before.selectionEnd())
-            before.movePosition(QTextCursor.MoveOperation.Start, QTextCursor.MoveMode.KeepAnchor)
-            current = before.selectedText().lower().count(words)
-        self._find.show_count(current, total)
-        self._mark_found()
-
-    def _mark_found(self) -> None:
-        """Mark what is found among the lines that can be seen."""
-        marks: list[QTextEdit.ExtraSelection] = []
-        words = self._find.text if self._find.isVisible() else ""
-        place = self._screen.cursorForPosition(self._screen.viewport().rect().topLeft())
-        place.movePosition(QTextCursor.MoveOperation.StartOfBlock)
-        last = self._screen.cursorForPosition(self._screen.viewport().rect().bottomRight()).position()
-        while words and len(marks) < _MOST_MARKS:
-            place = self._screen.document().find(words, place)
-            if place.isNull() or place.selectionStart() > last:
-                break
-            mark = QTextEdit.ExtraSelection()
-            mark.cursor = place
-            mark.format.setBackground(QColor(self._appearance.colours.selected))
-            marks.append(mark)
-        self._screen.setExtraSelections(marks)
-
-    def _close_find(self) -> None:
-        self._screen.setExtraSelections([])
-        self._screen.setFocus()
+    def _go_to_match(self) -> None:
+        if self._searched and self._is_ended and self.is_drawn():
+            self._finder.find_first()
 
     # --- Taking it away ------------------------------------------------------------------------------
 
@@ -321,18 +292,14 @@ class OutputView(QWidget):
             appearance, "find", self.tr("Find in the output"), name="findButton", shortcut="Ctrl+Shift+F"
         )
         find.clicked.connect(self.open_find)
-        self._wrap_button = icon_button(
-            appearance, "wrap", self.tr("Wrap long lines"), name="wrapButton", shortcut="Alt+Z"
-        )
-        self._wrap_button.setCheckable(True)
-        self._wrap_button.setChecked(True)
+        self._wrap_button = self._toggle("wrap", self.tr("Wrap long lines"), "wrapButton", "Alt+Z")
         self._wrap_button.toggled.connect(self._wrap)
-        self._follow_button = icon_button(
-            appearance, "follow", self.tr("Follow"), name="followButton", shortcut="Ctrl+Shift+E"
-        )
-        self._follow_button.setCheckable(True)
-        self._follow_button.setChecked(True)
+        self._follow_button = self._toggle("follow", self.tr("Follow"), "followButton", "Ctrl+Shift+E")
         self._follow_button.toggled.connect(self._follow)
+        self._lines_button = self._toggle(
+            "filter", self.tr("Hide lines for Halo (::progress …)"), "linesButton"
+        )
+        self._lines_button.toggled.connect(self._redraw)
         copy = icon_button(
             appearance,
             "copy",
@@ -349,7 +316,8 @@ class OutputView(QWidget):
         head.setSpacing(HALF)
         head.addWidget(self._title)
         head.addWidget(self._size, 1)
-        for one in (find, self._wrap_button, self._follow_button, copy, self._save_button):
+        toggles = (self._lines_button, self._wrap_button, self._follow_button)
+        for one in (find, *toggles, copy, self._save_button):
             head.addWidget(one)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -358,13 +326,26 @@ class OutputView(QWidget):
         column.addWidget(self._find)
         column.addWidget(self._screen, 1)
         column.addWidget(self._note)
-        self._find.wanted.connect(self._find_first)
-        self._find.next_requested.connect(self._find_next)
-        self._find.previous_requested.connect(self._find_previous)
-        self._find.closed.connect(self._close_find)
+
+    def _toggle(self, icon: str, tip: str, name: str, shortcut: str = "") -> QToolButton:
+        """Return a button that is on at first."""
+        made = icon_button(self._appearance, icon, tip, name=name, shortcut=shortcut)
+        made.setCheckable(True)
+        made.setChecked(True)
+        return made
+
+    def set_total(self, total: int) -> None:
+        """Tell how much was printed in all; of a lot, only the beginning and the end are kept."""
+        self._total = total
+        self._tell_size()
 
     def _tell_size(self) -> None:
-        self._size.setText(size_words(len(self._raw)) if self._raw else "")
+        words = size_words(len(self._raw)) if self._raw else ""
+        if self._total > len(self._raw):
+            kept, total = size_words(len(self._raw)), size_words(self._total)
+            words = self.tr("{kept} of {total} kept").format(kept=kept, total=total)
+        self._size.setText(words)
+        self._lines_button.setVisible(has_directives(self._raw))
         self._save_button.setEnabled(bool(self._raw))
 
     # --- Qt's own ------------------------------------------------------------------------------------

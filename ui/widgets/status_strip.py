@@ -9,12 +9,13 @@ from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
+from halo_scheduler.model.alarms import StoreTrouble
+from halo_scheduler.wording.alarms import trouble_title
 from ui.style.marks import Mark, Shape, paint_mark
 from ui.style.theme import GRID, MARGIN, Appearance, Tone
 
-from .labels import button, frame, set_words, tint
+from .labels import WrappedText, button, frame, set_words, tint
 from .pauses import PauseChoice, add_pause_choices
-from .wrapped_text import WrappedText
 
 _MARK = 10
 # The same for both: there is always only one of the two buttons.
@@ -25,7 +26,7 @@ _PAUSE_KEYS = "Ctrl+Shift+P"
 class EngineShown:
     """Who runs the jobs: this program, another one, nobody, or soon this one."""
 
-    kind: Literal["here", "elsewhere", "none", "starting"]
+    kind: Literal["here", "elsewhere", "none", "starting", "stopping"]
     text: str = ""
     can_start: bool = False
 
@@ -76,6 +77,7 @@ _ENGINE_MARKS = {
     "here": Mark(Shape.CIRCLE, Tone.OK),
     "elsewhere": Mark(Shape.CIRCLE, Tone.OK),
     "starting": Mark(Shape.RING, Tone.MUTED),
+    "stopping": Mark(Shape.RING, Tone.MUTED),
     "none": Mark(Shape.TRIANGLE, Tone.WARN),
 }
 
@@ -92,9 +94,12 @@ class StatusStrip(QWidget):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("statusStrip")
+        # As high without its buttons as with them.
+        self.setMinimumHeight(5 * GRID)
         self._appearance = appearance
         self._engine = EngineShown("starting")
         self._summary = Summary()
+        self._trouble = ""
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         box = frame("bar")
@@ -160,6 +165,11 @@ class StatusStrip(QWidget):
         self._engine = engine
         self._show()
 
+    def show_trouble(self, trouble: StoreTrouble | None) -> None:
+        """Show that nothing starts, and why; None when it does again."""
+        self._trouble = "" if trouble is None else trouble_title(trouble)
+        self._show()
+
     def show_summary(self, summary: Summary) -> None:
         self._summary = summary
         self._show()
@@ -172,6 +182,8 @@ class StatusStrip(QWidget):
                 mark = Mark(Shape.PLAY, Tone.RUNNING)
             elif summary.is_all_paused:
                 mark = Mark(Shape.BARS, Tone.PAUSED)
+        if self._trouble:
+            mark = Mark(Shape.SQUARE, Tone.ERROR)
         self._mark.set_mark(mark)
         self._words.set_text(self._sentence())
         self._start.setVisible(engine.can_start)
@@ -188,11 +200,15 @@ class StatusStrip(QWidget):
 
     def _sentence(self) -> str:
         summary = self._summary
+        if self._trouble:
+            return " · ".join([self._trouble, self._doing()] if summary.running else [self._trouble])
         if self._engine.kind == "none":
             return self._engine.text or self.tr("Nothing is running your jobs.")
         if self._engine.kind == "starting":
             return self._engine.text or self.tr("Starting…")
         parts = [self._doing()]
+        if self._engine.kind == "stopping":
+            return " · ".join([*parts, self.tr("no other jobs start: Halo is quitting")])
         if summary.waiting:
             parts.append(summary.waiting)
         if summary.next_name:

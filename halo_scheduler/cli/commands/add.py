@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from halo_scheduler.cli.options.jobs import OPTIONS_BY_FIELD, fields_of_new, job_options
-from halo_scheduler.cli.options.option_values import naming_options
-from halo_scheduler.cli.options.sections import SectionCommand
+from halo_scheduler.cli.options.option_values import SectionCommand, naming_options
 from halo_scheduler.cli.terminal.completions import complete_files
-from halo_scheduler.cli.terminal.job_notes import print_notes
+from halo_scheduler.cli.terminal.job_details import print_notes
 from halo_scheduler.cli.terminal.terminal import warn_not_running
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model.changes import TERMINAL
@@ -49,7 +48,9 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     """
     now_ms = SystemClock().now_ms()
     with Scheduler.open(actor=TERMINAL) as scheduler, naming_options(OPTIONS_BY_FIELD, given):
-        fields = fields_of_new(given, command, partial(find_job, scheduler), now_ms)
+        fields = fields_of_new(
+            given, command, partial(find_job, scheduler), now_ms, scheduler.settings.read()
+        )
         job = scheduler.get_job(scheduler.add_job(name, **fields))
         if job is not None:
             click.echo(f"added {job.name}: {describe(job.schedule)}")

@@ -10,15 +10,15 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.terminal.completions import complete_agents
-from halo_scheduler.cli.terminal.confirm import confirm_removal
+from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import WAITS, print_table
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Prompt
-from halo_scheduler.model.agents import Agent, Delivery
 from halo_scheduler.model.changes import TERMINAL
+from halo_scheduler.model.settings import Agent, Delivery
 from halo_scheduler.service.scheduler import Scheduler
 
 _WAYS = {
@@ -122,7 +122,8 @@ def remove(*, name: str, yes: bool) -> None:
             raise SchedulerError(
                 f"{name} is the default agent; first choose another: halo agent default NAME"
             )
-        confirm_removal(f"Remove {name}?", yes=yes)
+        if not yes:
+            require_yes(f"Remove {name}?")
         scheduler.settings.change(agents=tuple(found for found in settings.agents if found.name != name))
         users = [
             job.name

@@ -32,9 +32,10 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
       halo apply ~/jobs
       git -C ~/jobs pull && halo apply ~/jobs --prune --yes
 
-    Reads all .yaml, .yml and .json files in DIR and its subfolders; a file can have several jobs. The changes are
-    shown first, and nothing is saved while a file has errors. Jobs are enabled unless their file says "enabled:
-    false"; pauses, runs and next runs aren't changed. Removed jobs go to the trash.
+    Reads all .yaml, .yml and .json files in DIR and its subfolders; a file can have several jobs, and files of
+    agents are read too. The changes are shown first, and nothing is saved while a file has errors. Jobs are
+    enabled unless their file says "enabled: false"; pauses, runs and next runs aren't changed. Removed jobs go to
+    the trash.
     """
     from halo_scheduler.cli.terminal.job_files import read_folder, without_garbage_collection  # noqa: PLC0415 - loads PyYAML
 

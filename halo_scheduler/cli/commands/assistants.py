@@ -13,7 +13,7 @@ from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.why.assistant_acts import AssistantAct
+from halo_scheduler.why.journal import AssistantAct
 
 
 @click.command()

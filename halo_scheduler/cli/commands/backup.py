@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from halo_scheduler.cli.command_table import Subcommands
-from halo_scheduler.cli.terminal.confirm import confirm_removal
+from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.progress_bar import percentage
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import clock_time, short_date
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.paths import database_path
-from halo_scheduler.service.backups import find_backups, make_backup, restore_backup
+from halo_scheduler.service.settings import find_backups, make_backup, restore_backup
 
 
 @click.group(cls=Subcommands, invoke_without_command=True)
@@ -71,7 +71,8 @@ def restore(*, latest: bool, yes: bool, file: Path | None) -> None:
     """
     if latest == (file is not None):
         raise click.UsageError("give either --latest or a backup file")
-    confirm_removal("Replace all current jobs and runs with the backup?", yes=yes)
+    if not yes:
+        require_yes("Replace all current jobs and runs with the backup?")
     with percentage("Restoring the backup") as update:
         restored, aside = restore_backup(database_path(), file, SystemClock().now_ms(), update)
     click.echo(f"restored {restored}")

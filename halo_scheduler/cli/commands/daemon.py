@@ -22,7 +22,6 @@ _PINGS_PER_LIMIT = 4
 # More digits are a mistake, not a limit.
 _MOST_DIGITS = 18
 
-_LOG = logging.getLogger("halo")
 _FAILED = 1
 
 
@@ -91,7 +90,7 @@ def _line(text: str) -> str:
     show_default=True,
     help="How long to wait for current runs.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Log every change, not only problems.")
+@click.option("-v", "--verbose", is_flag=True, help="Log every start, end and wait, not only problems.")
 @click.option("--leave-running", is_flag=True, help="Leave runs that don't finish in time running.")
 def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
     """Run jobs without a window, until SIGTERM or Ctrl-C.
@@ -147,7 +146,6 @@ def run_daemon(
     application = QCoreApplication.instance() or QCoreApplication(["halo"])
     with Scheduler.open(clock=clock, owner="the Halo daemon") as scheduler, StopSignals() as signals:
         prepare(scheduler)
-        scheduler.subscribe(lambda change: _LOG.info("%s %s", change.kind, change.job_id or ""))
         scheduler.start(
             adopt_orphans=True, heartbeat=manager.ping, heartbeat_ms=manager.ping_interval_ms or None
         )

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import sys
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.doctor.database import is_missing
 from halo_scheduler.doctor.examination import STEPS, Report, examine, mend
 from halo_scheduler.doctor.findings import Finding, Mark
+from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.paths import database_path
+
+if TYPE_CHECKING:
+    from halo_scheduler.doctor.installation import EngineFacts
 
 _MARKS = {Mark.FINE: ("●", "green"), Mark.LOOK: ("▲", "yellow"), Mark.WRONG: ("■", "red")}
 _LONGEST = 1_000
@@ -30,8 +36,11 @@ _NARROWEST = 20
 @click.command()
 @click.option("--fix", is_flag=True, help="Fix permissions, leftover spool files and the autostart entry.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+@click.option(
+    "--report", "as_report", is_flag=True, help="Print what to add to a bug report; no names or secrets."
+)
 @click.pass_context
-def doctor(context: click.Context, *, fix: bool, as_json: bool) -> None:
+def doctor(context: click.Context, *, fix: bool, as_json: bool, as_report: bool) -> None:
     """Check the installation and fix common problems.
 
     \b
@@ -39,6 +48,7 @@ def doctor(context: click.Context, *, fix: bool, as_json: bool) -> None:
       halo doctor
       halo doctor --fix
       halo doctor --json
+      halo doctor --report
 
     Without --fix, nothing is changed. The exit code is 1 if there are problems (■), also after --fix; warnings (▲)
     don't count.
@@ -47,11 +57,40 @@ def doctor(context: click.Context, *, fix: bool, as_json: bool) -> None:
     logging.getLogger("halo_scheduler").addHandler(logging.NullHandler())
     with progress("Checking", STEPS) as update:
         report = (mend if fix else examine)(database_path(), SystemClock().now_ms(), update)
-    if as_json:
+    if as_report:
+        _write_report(report)
+    elif as_json:
         click.echo(json.dumps(_data(report), ensure_ascii=False, indent=2))
     else:
         _show(report)
     context.exit(1 if report.count(Mark.WRONG) else 0)
+
+
+def _write_report(report: Report) -> None:
+    """Print versions, system, counts and how each check went: no names, commands, paths of the user or secrets."""
+    from halo_scheduler.doctor.installation import (  # noqa: PLC0415 - only for a report
+        display_line,
+        engine_lines,
+        finding_lines,
+        system_lines,
+    )
+
+    lines = [*system_lines(database_path().parent), display_line(), *engine_lines(_facts())]
+    click.echo("\n".join([*lines, *finding_lines(report.findings)]))
+
+
+def _facts() -> EngineFacts | None:
+    """Return the counts; None when the database is missing or cannot be read."""
+    from halo_scheduler.doctor.installation import engine_facts  # noqa: PLC0415
+    from halo_scheduler.service.scheduler import Scheduler  # noqa: PLC0415
+
+    if is_missing(database_path()):
+        return None
+    try:
+        with Scheduler.open_to_read() as scheduler:
+            return engine_facts(scheduler, os.getpid())
+    except (SchedulerError, OSError):
+        return None
 
 
 def _data(report: Report) -> dict[str, Any]:

@@ -9,14 +9,11 @@ from typing import Any
 import click
 
 from halo_scheduler.cli.options.actions import action_option
-from halo_scheduler.cli.options.chains import chain_option
-from halo_scheduler.cli.options.conditions import condition_option
 from halo_scheduler.cli.options.jobs import OPTIONS_BY_FIELD, changed_fields, detail_option, job_options
-from halo_scheduler.cli.options.option_values import is_given, naming_options
-from halo_scheduler.cli.options.sections import SectionCommand, with_options
+from halo_scheduler.cli.options.option_values import SectionCommand, is_given, naming_options, with_options
+from halo_scheduler.cli.options.policies import chain_option, condition_option
 from halo_scheduler.cli.terminal.completions import complete_files, complete_jobs
-from halo_scheduler.cli.terminal.job_details import details, job_context
-from halo_scheduler.cli.terminal.job_notes import print_notes
+from halo_scheduler.cli.terminal.job_details import details, job_context, print_notes
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Job
@@ -73,10 +70,12 @@ def edit(*, name: str, command: tuple[str, ...], **given: Any) -> None:
         else:
             with naming_options(OPTIONS_BY_FIELD, given):
                 changes = changed_fields(job.spec, given, command, partial(find_job, scheduler), now_ms)
+                if given["enabled"] and not job.enabled:
+                    changes["enabled"] = True  # That resumes a job that was disabled by errors.
                 if changes:
                     scheduler.update_job(job.id, seen=job.spec, **changes)
         changed = scheduler.get_job(job.id) or job
-        if changed.spec == job.spec:
+        if (changed.spec, changed.enabled) == (job.spec, job.enabled):
             click.echo(f"no changes to {job.name}")
             return
         click.echo(f"changed {changed.name}")

@@ -10,13 +10,18 @@ import click
 from halo_scheduler.cli.options.option_values import NONE, count_up_to
 from halo_scheduler.cli.terminal.completions import complete_groups
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import WAITS, print_table
+from halo_scheduler.cli.terminal.terminal import WAITS, job_data, outcome_mark, print_table, status_mark
+from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.checks import require_label
 from halo_scheduler.grammar.english import counted
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model import Job
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import near_name
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.schedules import elapsed_in_words
+from halo_scheduler.wording.status import next_words
 
 _MOST_AT_ONCE = 1_000_000
 
@@ -94,6 +99,46 @@ def _groups(scheduler: Scheduler) -> dict[str, _Group]:
         name: _Group(name, limits.get(name), running.get(name, 0), jobs[name])
         for name in sorted(jobs, key=str.casefold)
     }
+
+
+def jobs_of_group(scheduler: Scheduler, name: str) -> list[Job]:
+    """Return the jobs of a group, the next to run first; SchedulerError suggests a group of a similar name."""
+    jobs = scheduler.list_jobs(group=name)
+    if not jobs:
+        near = near_name(name, sorted({job.group for job in scheduler.jobs.names() if job.group}))
+        raise SchedulerError(f"no jobs in the group {name!r}{near}")
+    return jobs
+
+
+def show_group(scheduler: Scheduler, name: str, *, as_json: bool) -> None:
+    """Show the limit of a group, what runs of it, and the last run, next run and errors of each of its jobs."""
+    now_ms = SystemClock().now_ms()
+    jobs = jobs_of_group(scheduler, name)
+    group = _groups(scheduler)[name]
+    situations = scheduler.jobs.situations([job.id for job in jobs])
+    if as_json:
+        found = [job_data(job.to_dict(), situations[job.id], now_ms) for job in jobs]
+        click.echo(json.dumps(asdict(group) | {"jobs": found}, ensure_ascii=False, indent=2))
+        return
+    most = "no limit" if group.max_concurrent is None else f"limit {group.max_concurrent}"
+    click.echo(f"{click.style(plain_line(name), bold=True)}: {group.running} running, {most}")
+    rows = [
+        [
+            status_mark(situations[job.id]),
+            job.name,
+            next_words(situations[job.id], now_ms),
+            _last_words(job, now_ms),
+            f"{job.errors} ({plain_line(job.last_error)})" if job.errors else "0",
+        ]
+        for job in jobs
+    ]
+    print_table(["", "NAME", "NEXT", "LAST RUN", "ERRORS"], rows, firm=["NAME", "NEXT"])
+
+
+def _last_words(job: Job, now_ms: int) -> str:
+    if job.last_run_at is None:
+        return "never"
+    return f"{outcome_mark(job.last_outcome)} {elapsed_in_words(max(0, now_ms - job.last_run_at))} ago"
 
 
 def _print(groups: list[_Group]) -> None:

@@ -15,7 +15,7 @@ from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.model import SHORTEST_EVERY_MS, HintSource, Job
 from halo_scheduler.model.changes import TERMINAL
-from halo_scheduler.rules.hints import usual_ttl, usual_ttl_of_pace
+from halo_scheduler.rules.planning import usual_ttl, usual_ttl_of_pace
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.status import next_words

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from halo_scheduler.cli.terminal.completions import complete_files
+from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed
@@ -15,47 +16,6 @@ from halo_scheduler.service.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from halo_scheduler.transfer.import_plan import ImportPlan
-import os
-import sys
-from contextlib import closing
-from typing import TextIO
-
-_TERMINAL = "/dev/tty"
-_YES = {"y", "yes"}
-
-
-def confirm(question: str) -> bool | None:
-    """Ask at the terminal, even if standard input is a file; None without a terminal."""
-    terminal = _open_terminal()
-    if terminal is None:
-        return None
-    sys.stdout.flush()
-    with closing(terminal):
-        os.write(terminal.fileno(), f"{question} [y/N]: ".encode())
-        answer = terminal.readline()
-        if not answer.endswith("\n"):
-            os.write(terminal.fileno(), b"\n")
-    return answer.strip().lower() in _YES
-
-
-def require_yes(question: str) -> None:
-    """Stop unless the user at the terminal agrees."""
-    answer = confirm(question)
-    if answer is None:
-        raise click.ClickException("nothing was saved: there is no terminal for the question; add --yes")
-    if not answer:
-        raise click.ClickException("nothing was saved")
-
-
-def _open_terminal() -> TextIO | None:
-    try:
-        descriptor = os.open(_TERMINAL, os.O_RDWR | getattr(os, "O_NOCTTY", 0))
-    except OSError:
-        # Windows has no such file: use standard input if it is a terminal.
-        if os.name == "posix" or not sys.stdin.isatty():
-            return None
-        descriptor = os.dup(sys.stdin.fileno())
-    return os.fdopen(descriptor, encoding="utf-8", errors="replace")
 
 
 @click.command("import")
@@ -63,7 +23,13 @@ def _open_terminal() -> TextIO | None:
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @click.option("--enable", is_flag=True, help="Enable new jobs instead of pausing them.")
 @click.option("--skip-bad", is_flag=True, help="Skip jobs with errors and import the rest.")
-def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) -> None:
+@click.option(
+    "--system", is_flag=True, help="Read system crontabs, whose lines name a user before the command."
+)
+@click.option("--repo", metavar="OWNER/NAME", help="Repository of agents whose GitHub source names none.")
+def import_(
+    *, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool, system: bool, repo: str | None
+) -> None:
     """Import jobs from an export, a crontab, a systemd timer or an agent file with schedules.
 
     \b
@@ -71,16 +37,19 @@ def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) 
       crontab -l | halo import -
       halo import jobs.yaml
       halo import ~/.config/systemd/user/*.timer
+      halo import --system old-server/crontab
       ssh nas halo export | halo import - --enable
 
     Shows what will be created, changed and skipped, and asks before saving. New jobs are paused, so that you can
-    review them; enable them with "halo resume NAME" or "halo resume --imported". Existing jobs are matched by id,
-    then by name; importing the same file again changes nothing.
+    review them; resume them with "halo resume NAME" or "halo resume --imported". Existing jobs are matched by id,
+    then by name, lines of a crontab also by schedule and command; importing the same file again changes nothing.
+    Of a system crontab (--system, and always /etc/crontab and files in /etc/cron.d) your own lines are imported
+    and those of other users listed.
     """
     from halo_scheduler.cli.terminal.job_files import read_files, without_garbage_collection  # noqa: PLC0415 - loads PyYAML
 
     with without_garbage_collection():
-        drafts = read_files(files)
+        drafts = read_files(files, is_system=system, repository=repo)
         with Scheduler.open(actor=TERMINAL) as scheduler:
             with progress("Comparing"):
                 plan = scheduler.imports.plan(drafts)
@@ -131,7 +100,9 @@ def _print_summary(plan: ImportPlan, *, paused: bool) -> None:
     ]
     click.echo("; ".join(done))
     if plan.created and paused:
-        click.echo("  new jobs are paused; enable them with: halo resume --imported, or halo resume NAME")
+        count = len(plan.created)
+        are_paused = "it is paused; resume it" if count == 1 else f"all {count} are paused; resume them"
+        click.echo(f"  {are_paused} with: halo resume --imported, or halo resume NAME")
 
 
 def _warn_of_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.cli.options.option_values import text_of_stdin
 from halo_scheduler.cli.terminal.completions import complete_questions
 from halo_scheduler.cli.terminal.following import begins, exit_code_of, follow_run, interruptible, print_end
-from halo_scheduler.cli.terminal.input_text import text_of_stdin
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import ASKS, moment, short_id, typed
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
@@ -151,8 +151,8 @@ def _find_question(scheduler: Scheduler, wanted: str) -> Question:
 
 
 def _matching(questions: Sequence[Question], wanted: str, names: dict[str, str]) -> list[Question]:
-    """Return the questions of a run or a job; a full run id wins over a name, a name over an id prefix."""
-    exact = [question for question in questions if question.run_id == wanted]
+    """Return the questions meant by an id of theirs, a run or a job; a full id wins over a name, that over a prefix."""
+    exact = [question for question in questions if wanted in (question.run_id, question.id)]
     named = [question for question in questions if wanted in (question.job_id, names.get(question.job_id))]
     if exact or named or len(wanted) < _SHORTEST_PREFIX:
         return exact or named

@@ -7,23 +7,23 @@ import json
 import click
 
 from halo_scheduler.cli.terminal.completions import complete_jobs
-from halo_scheduler.cli.terminal.confirm import confirm_removal
+from halo_scheduler.cli.terminal.confirm import require_yes
+from halo_scheduler.cli.terminal.following import cause_words, causes_of, run_data, run_words
 from halo_scheduler.cli.terminal.job_details import (
     JobContext,
     job_context,
-    job_data,
     print_details,
     waiting_run_data,
 )
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.runs import cause_words, causes_of, run_data, run_words
-from halo_scheduler.cli.terminal.terminal import duration, folded, moment, outcome_mark, typed
+from halo_scheduler.cli.terminal.terminal import folded, job_data, moment, outcome_mark, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import listed
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.model.codec import encode
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.measures import took_words
 
 _RECENT = 5
 
@@ -47,7 +47,7 @@ def show(*, name: str, as_json: bool) -> None:
         causes = causes_of(scheduler, runs)
     if as_json:
         data = (
-            job_data(job, context.situation, now_ms)
+            job_data(job.to_dict(), context.situation, now_ms)
             | _context_data(context, now_ms)
             | {"runs": [run_data(run) for run in runs]}
         )
@@ -56,7 +56,7 @@ def show(*, name: str, as_json: bool) -> None:
     print_details(job, context, now_ms)
     for run in runs:
         at = run.started_at or run.finished_at or 0
-        words = f"{moment(at)}  {duration(run.duration_ms):<9} {run_words(run)}{cause_words(run, causes)}"
+        words = f"{moment(at)}  {took_words(run.duration_ms):<9} {run_words(run)}{cause_words(run, causes)}"
         click.echo(f"  {outcome_mark(run.outcome)} {folded(words, 4)}")
 
 
@@ -85,7 +85,8 @@ def remove(*, names: tuple[str, ...], yes: bool) -> None:
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         found = {job.id: job for job in (find_job(scheduler, name) for name in names)}
-        confirm_removal(f"Remove {listed([job.name for job in found.values()])}?", yes=yes)
+        if not yes:
+            require_yes(f"Remove {listed([job.name for job in found.values()])}?")
         for job in found.values():
             scheduler.remove_job(job.id)
             click.echo(f"removed {job.name}; restore it with: halo trash restore {typed(job.name)}")

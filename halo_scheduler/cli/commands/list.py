@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from halo_scheduler.cli.terminal.terminal import (
+    job_data,
     outcome_mark,
     print_json_list,
     print_table,
@@ -18,7 +19,8 @@ from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import JobStatus
 from halo_scheduler.service.quick_list import JobLine, Overview
-from halo_scheduler.wording.schedules import describe, elapsed_in_words
+from halo_scheduler.wording.schedules import elapsed_in_words
+from halo_scheduler.wording.short_schedules import describe_shortly
 from halo_scheduler.wording.status import next_words
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def _complete_groups(ctx: click.Context, param: click.Parameter, incomplete: str
 @click.option("--status", type=click.Choice([*map(str, JobStatus)]), help="Only jobs with this status.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def list_(*, text: str | None, group: str | None, status: str | None, as_json: bool) -> None:
-    """List jobs, the next to run first. TEXT searches name, description and group.
+    """List jobs, the next to run first. TEXT searches names, groups, descriptions, commands and schedules.
 
     \b
     Examples:
@@ -63,27 +65,25 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         [
             status_mark(situation),
             job.name,
-            describe(job.schedule),
+            describe_shortly(job.schedule),
             next_words(situation, now_ms),
             _last(job, now_ms),
         ]
         for job, situation in jobs
     ]
-    print_table(["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"], rows, spare=["SCHEDULE", "LAST RUN"])
+    headings = ["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"]
+    print_table(headings, rows, spare=["SCHEDULE", "LAST RUN"], firm=["NAME", "NEXT"])
     if is_overdue:
         warn_not_running()
 
 
 def _print_json(status: JobStatus | None, group: str | None, text: str | None) -> None:
     """Print all fields of the jobs, which takes longer than the table."""
-    from halo_scheduler.cli.terminal.job_details import job_data  # noqa: PLC0415 - the table does without it
-    from halo_scheduler.cli.terminal.open_jobs import open_to_read  # noqa: PLC0415 - likewise
-
-    with open_to_read() as scheduler:
-        jobs = scheduler.list_jobs(status=status, group=group, text=text)
-        situations = scheduler.jobs.situations()
     now_ms = SystemClock().now_ms()
-    print_json_list([job_data(job, situations[job.id], now_ms) for job in jobs if job.id in situations])
+    with Overview.open(now_ms) as overview:
+        warn_read_only(overview.refusal)
+        jobs = overview.list_data(status=status, group=group, text=text)
+    print_json_list([job_data(data, situation, now_ms) for data, situation in jobs])
 
 
 def _last(job: JobLine, now_ms: int) -> str:

@@ -14,15 +14,16 @@ from halo_scheduler.cli.terminal.terminal import (
     WAITS,
     moment,
     print_table,
+    short_moment,
     warn_not_running,
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import InQuietTime, Situation, SituationKind
 from halo_scheduler.rules.chains import WaitingRun, alike
-from halo_scheduler.rules.upcoming import Upcoming
+from halo_scheduler.rules.statistics import Upcoming
 from halo_scheduler.service.lookup import find_job
-from halo_scheduler.wording.plans import duration_in_words, moment_in_words
-from halo_scheduler.wording.schedules import describe, describe_when
+from halo_scheduler.wording.measures import duration_in_words, moment_in_words
+from halo_scheduler.wording.schedules import describe, describe_when, following_words
 from halo_scheduler.wording.status import awaited_words, next_words, waiting_words
 
 _MOST_RUNS = 1_000
@@ -63,12 +64,19 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
         data += [_run_data(run, _planned(run, situations), now_ms) for run in runs]
         click.echo(json.dumps(data[:count], ensure_ascii=False, indent=2))
         return
-    rows = [_waiting_row(group, called, now_ms) for group in alike(waiting)]
+    chained = alike(waiting)
+    rows = [_waiting_row(group, called, now_ms) for group in chained]
     rows += [_row(run, _planned(run, situations), now_ms) for run in runs]
+    times = [*(min(group[0].at, now_ms) for group in chained), *(run.at for run in runs)]
     if not rows:
         click.echo("no upcoming runs")
         return
-    print_table(["", "WHEN", "", "JOB", ""], rows[:count], spare=["WHEN"])
+    print_table(
+        ["", "WHEN", "", "JOB", ""],
+        rows[:count],
+        firm=["WHEN", "JOB"],
+        short={"WHEN": [short_moment(at, now_ms) for at in times[:count]]},
+    )
     if not is_looked_after:
         warn_not_running()
 
@@ -87,12 +95,12 @@ def _row(run: Upcoming, situation: Situation | None, now_ms: int) -> list[str]:
 
 def _then(run: Upcoming) -> str:
     """Return the pace of further runs that are not listed."""
-    hints = run.job.hints
+    pace_ms = run.job.hints.pace_at(run.at)
     if not run.goes_on:
         return ""
-    if hints.interval_ms is not None and hints.count_at(run.at):
-        return f"then every {duration_in_words(hints.interval_ms)}, by hint"
-    return f"then {describe(run.job.schedule)}"
+    if pace_ms is not None:
+        return f"then every {duration_in_words(pace_ms)}, by hint"
+    return following_words(run.job.schedule) or f"then {describe(run.job.schedule)}"
 
 
 def _held_words(run: Upcoming, situation: Situation | None, now_ms: int) -> str:

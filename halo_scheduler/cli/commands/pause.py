@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.cli.commands.groups import jobs_of_group
 from halo_scheduler.cli.options.option_values import under
-from halo_scheduler.cli.terminal.completions import complete_jobs
+from halo_scheduler.cli.terminal.completions import complete_groups, complete_jobs
 from halo_scheduler.cli.terminal.job_details import job_context, print_details
 from halo_scheduler.cli.terminal.terminal import WAITS, moment
 from halo_scheduler.clock import SystemClock
@@ -30,21 +32,25 @@ _MOST_NAMED = 5
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option("--all", "everything", is_flag=True, help="All jobs that are not disabled.")
+@click.option("--group", metavar="GROUP", shell_complete=complete_groups, help="All jobs of this group.")
 @click.option("--for", "lasting", metavar="2h", help="Resume automatically after this time.")
 @click.option("--until", metavar="WHEN", help='Resume automatically at this time, like "tomorrow 9:00".')
-def pause(*, names: tuple[str, ...], everything: bool, lasting: str | None, until: str | None) -> None:
+def pause(
+    *, names: tuple[str, ...], everything: bool, group: str | None, lasting: str | None, until: str | None
+) -> None:
     """Pause jobs: no scheduled runs start until you resume them. Current runs finish.
 
     \b
     Examples:
       halo pause backup
       halo pause backup report --for 2h
+      halo pause --group backups
       halo pause --all --until "tomorrow 9:00"
 
     Runs missed during a pause aren't caught up.
     """
-    if everything == bool(names):
-        raise click.UsageError("give either names of jobs or --all")
+    if sum((bool(names), everything, group is not None)) != 1:
+        raise click.UsageError("give either names of jobs, --group or --all")
     until_at = _end_of_pause(lasting, until)
     with Scheduler.open(actor=TERMINAL) as scheduler:
         if everything:
@@ -52,7 +58,7 @@ def pause(*, names: tuple[str, ...], everything: bool, lasting: str | None, unti
             scheduler.pause_all(until_at)
             found = [job for job in scheduler.list_jobs() if _is_changed(job, before)]
         else:
-            found = _find(scheduler, names)
+            found = _find(scheduler, names) if group is None else jobs_of_group(scheduler, group)
             for job in found:
                 scheduler.pause_job(job.id, until_at)
         _print_paused(scheduler, found, until_at, everything=everything)
@@ -97,9 +103,12 @@ def _print_paused(
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option("--all", "everything", is_flag=True, help="All jobs that you paused.")
+@click.option(
+    "--group", metavar="GROUP", shell_complete=complete_groups, help="All paused jobs of this group."
+)
 @click.option("--imported", is_flag=True, help="All imported jobs that are still paused.")
 @click.option("--yes", is_flag=True, help="Don't show jobs for review, and don't ask.")
-def resume(*, names: tuple[str, ...], everything: bool, imported: bool, yes: bool) -> None:
+def resume(*, names: tuple[str, ...], everything: bool, group: str | None, imported: bool, yes: bool) -> None:
     """Resume paused or disabled jobs. Resets their error count; missed runs aren't caught up.
 
     \b
@@ -107,23 +116,36 @@ def resume(*, names: tuple[str, ...], everything: bool, imported: bool, yes: boo
       halo resume backup
       halo resume backup report
       halo resume --all
+      halo resume --group backups
       halo resume --imported
 
     Jobs that an assistant created or changed are shown for review first. --all leaves out disabled jobs, imported
-    jobs and those of assistants: review them and resume them by name. --imported leaves out jobs with invisible
-    characters and jobs whose name resembles another.
+    jobs and those of assistants: review them and resume them by name. --group leaves out disabled jobs and those of
+    assistants; like --imported, it leaves out imported jobs with invisible characters or a name like another.
     """
-    if sum((bool(names), everything, imported)) != 1:
-        raise click.UsageError("give either names of jobs, --all or --imported")
+    if sum((bool(names), everything, group is not None, imported)) != 1:
+        raise click.UsageError("give either names of jobs, --group, --all or --imported")
     with Scheduler.open(actor=TERMINAL) as scheduler:
-        if everything or imported:
-            _resume_many(scheduler, imported=imported)
+        if everything or imported or group is not None:
+            _resume_many(scheduler, group, imported=imported)
             return
         for job in _find(scheduler, names):
             _review(scheduler, job, yes=yes)
-            scheduler.resume_job(job.id, seen=job.spec)
+            _resume_one(scheduler, job)
             situation = scheduler.jobs.situation(job.id)
             click.echo(f"resumed {job.name}; next: {next_words(situation, SystemClock().now_ms())}")
+
+
+def _resume_one(scheduler: Scheduler, job: Job) -> None:
+    try:
+        scheduler.resume_job(job.id, seen=job.spec)
+    except ScheduleError as error:
+        if error.path != "schedule.at":
+            raise
+        command = f"halo edit {shlex.quote(job.name)} --once WHEN"
+        raise click.ClickException(
+            f"the one time of {job.name} is past; set a new one with: {command}"
+        ) from error
 
 
 def _review(scheduler: Scheduler, job: Job, *, yes: bool) -> None:
@@ -140,13 +162,15 @@ def _review(scheduler: Scheduler, job: Job, *, yes: bool) -> None:
     _print_notes(job, context.notes)
 
 
-def _resume_many(scheduler: Scheduler, *, imported: bool) -> None:
+def _resume_many(scheduler: Scheduler, group: str | None, *, imported: bool) -> None:
     before = _by_id(scheduler)
-    if imported:
-        _resume_imported(scheduler, list(before.values()))
+    if group is not None:
+        _resume_group(scheduler, jobs_of_group(scheduler, group), list(before.values()))
+    elif imported:
+        _resume_imported(scheduler, list(before.values()), list(before.values()))
     else:
         scheduler.resume_all()
-    after = scheduler.list_jobs()
+    after = scheduler.list_jobs(group=group)
     count = sum(_is_changed(job, before) for job in after)
     click.echo(f"resumed {counted(count, 'job')}" if count else "no jobs to resume")
     left = [job.name for job in after if job.status_reason in _AWAIT_REVIEW]
@@ -156,9 +180,17 @@ def _resume_many(scheduler: Scheduler, *, imported: bool) -> None:
         click.echo(f"{WAITS} still paused, review and resume by name: {words}", err=True)
 
 
-def _resume_imported(scheduler: Scheduler, jobs: Sequence[Job]) -> None:
+def _resume_group(scheduler: Scheduler, jobs: Sequence[Job], everyone: Sequence[Job]) -> None:
+    """Resume the paused jobs of a group, except those that await a review."""
+    for job in jobs:
+        if job.status is JobStatus.PAUSED and job.status_reason not in _AWAIT_REVIEW:
+            scheduler.resume_job(job.id, seen=job.spec)
+    _resume_imported(scheduler, jobs, everyone)
+
+
+def _resume_imported(scheduler: Scheduler, jobs: Sequence[Job], everyone: Sequence[Job]) -> None:
     """Resume imported jobs, except those with warnings."""
-    reviewer = Reviewer(job.name for job in jobs)
+    reviewer = Reviewer(job.name for job in everyone)
     for job in jobs:
         if job.status_reason is not StatusReason.IMPORTED:
             continue

@@ -9,7 +9,7 @@ import click
 
 from halo_scheduler.cli.options.option_values import count_up_to, naming_options, under
 from halo_scheduler.cli.options.schedules import SCHEDULE_FIELDS, schedule_options, take_schedule_options
-from halo_scheduler.cli.terminal.job_notes import note_line
+from halo_scheduler.cli.terminal.job_details import note_line
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
 from halo_scheduler.grammar.when import parse_when
@@ -17,7 +17,13 @@ from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import After, Cron, Schedule
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.wording.lint import Note, lint
-from halo_scheduler.wording.schedules import describe, describe_when
+from halo_scheduler.wording.schedules import (
+    describe,
+    describe_when,
+    distance_in_words,
+    following_words,
+    local_words,
+)
 
 _MOST_RUNS = 1_000
 
@@ -78,11 +84,28 @@ def _show(schedule: Schedule, runs: list[int], notes: list[Note], now_ms: int) -
     click.secho(describe(schedule), bold=True)
     if runs:
         click.echo()
-    for at in runs:
-        moment = local_time(at, timezone)
-        absolute = f"{weekday_name(moment)[:3]} {short_date(moment):>11} {clock_time(moment)}"
-        click.echo(f"  {absolute:<25}{click.style(describe_when(at, now_ms, timezone=timezone), dim=True)}")
+    if any(local_words(at, timezone) for at in runs):
+        click.echo(f"  {timezone or '':<25}local time")
+        _show_both_times(runs, timezone, now_ms)
+    else:
+        for at in runs:
+            when = describe_when(at, now_ms, timezone=timezone)
+            click.echo(f"  {_absolute(at, timezone):<25}{click.style(when, dim=True)}")
+    if following := following_words(schedule):
+        click.echo(f"  {following}")
     if notes:
         click.echo()
     for note in notes:
         click.echo(note_line(note))
+
+
+def _show_both_times(runs: list[int], timezone: str | None, now_ms: int) -> None:
+    for at in runs:
+        local = local_words(at, timezone) or clock_time(local_time(at))
+        distance = click.style(distance_in_words(at, now_ms), dim=True)
+        click.echo(f"  {_absolute(at, timezone):<25}{local:<14}{distance}")
+
+
+def _absolute(at: int, timezone: str | None) -> str:
+    moment = local_time(at, timezone)
+    return f"{weekday_name(moment)[:3]} {short_date(moment):>11} {clock_time(moment)}"

@@ -10,7 +10,7 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.terminal.completions import complete_groups, complete_quiet_times, complete_zones
-from halo_scheduler.cli.terminal.confirm import confirm_removal
+from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import WAITS, print_table
 from halo_scheduler.clock import SystemClock
@@ -18,10 +18,10 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import spans
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.model.quiet_times import Quiet, QuietTime, Weekday
-from halo_scheduler.schedule.quiet_times import quiet_at
+from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.service.lookup import near_name
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.wording.plans import moment_in_words
+from halo_scheduler.wording.measures import moment_in_words
 
 _DAYS = tuple(Weekday)
 _NAMES = [day.capitalize() for day in _DAYS]
@@ -138,7 +138,8 @@ def remove(*, which: str, yes: bool) -> None:
         times = scheduler.settings.read().quiet_times
         index = _find(times, which)
         found = times[index]
-        confirm_removal(f"Remove {_called(found)}, {_in_words(found)}?", yes=yes)
+        if not yes:
+            require_yes(f"Remove {_called(found)}, {_in_words(found)}?")
         _remove(scheduler, found)
     click.echo(f"removed {_called(found)}")
 

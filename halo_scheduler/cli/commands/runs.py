@@ -8,29 +8,31 @@ from collections.abc import Collection, Mapping, Sequence
 
 import click
 
-from halo_scheduler.cli.options.option_values import count_up_to
-from halo_scheduler.cli.options.sections import choice_of
+from halo_scheduler.cli.options.option_values import choice_of, count_up_to
 from halo_scheduler.cli.terminal.completions import complete_any_jobs, complete_jobs, complete_runs
 from halo_scheduler.cli.terminal.following import (
+    Printer,
     begins,
+    cause_words,
+    causes_of,
     exit_code_of,
     follow_run,
     interruptible,
     print_details_of_run,
     print_end,
     print_question,
+    run_data,
+    run_words,
 )
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.printer import Printer
-from halo_scheduler.cli.terminal.runs import cause_words, causes_of, run_data, run_words
 from halo_scheduler.cli.terminal.terminal import (
     WAITS,
-    duration,
     moment,
     outcome_mark,
     print_json_list,
     print_table,
     short_id,
+    short_moment,
     typed,
 )
 from halo_scheduler.clock import SystemClock
@@ -41,10 +43,12 @@ from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Job, Outcome, Run, Trigger
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.rules.chains import WaitingRun
-from halo_scheduler.schedule.quiet_times import quiet_at
-from halo_scheduler.service.lookup import find_job, require_engine
+from halo_scheduler.schedule.calendar import quiet_at
+from halo_scheduler.service.lookup import find_job, find_job_to_run, require_engine
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording import status
 from halo_scheduler.wording.conditions import waiting_words
+from halo_scheduler.wording.measures import took_words
 
 _MOST_RUNS = 1_000_000
 _LONGEST = 500
@@ -56,9 +60,10 @@ _TRIGGERS = {Trigger.MANUAL: "manual", Trigger.ANSWER: "with your answer", Trigg
 @click.command()
 @click.argument("name", shell_complete=complete_jobs)
 @click.option("--wait", is_flag=True, help="Show its output, and exit with 1 unless it succeeds.")
+@click.option("--now", is_flag=True, help="Start even if the limit of its group is reached.")
 @click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of its output.")
-def run(*, name: str, wait: bool, as_json: bool) -> None:
-    """Run a job now. Its schedule isn't changed; conditions and quiet hours are ignored.
+def run(*, name: str, wait: bool, now: bool, as_json: bool) -> None:
+    """Run a job now, or the first job of a group. Its schedule isn't changed; conditions and quiet hours are ignored.
 
     \b
     Examples:
@@ -66,19 +71,16 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
       halo run backup --wait
       halo run backup --wait --json
 
-    With --wait, Ctrl-C stops waiting and leaves the job running.
+    It waits while the limit of its group, or of all jobs, is reached; --now passes the group's limit. With --wait,
+    Ctrl-C stops waiting and leaves the job running.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
-        require_engine(scheduler)
-        job = find_job(scheduler, name)
-        run_id = scheduler.trigger(job.id)
+        job = find_job_to_run(scheduler, name)
+        require_engine(scheduler, starts=True)
+        run_id = scheduler.trigger(job.id, now=now)
         _print_ignored(scheduler, job)
         if not wait:
-            words = (
-                f"started {job.name}"
-                if begins(scheduler, run_id)
-                else f"{job.name} is waiting: limit reached"
-            )
+            words = f"started {job.name}" if begins(scheduler, run_id) else _waits(scheduler, job)
             click.echo(json.dumps({"run_id": run_id}) if as_json else words)
             return
         with interruptible(f"{job.name} is still running; stop it with: halo cancel {typed(job.name)}"):
@@ -88,6 +90,15 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
         else:
             print_end(scheduler, done)
     sys.exit(exit_code_of(done))
+
+
+def _waits(scheduler: Scheduler, job: Job) -> str:
+    """Return what a manual run waits for that has not started."""
+    waiting = scheduler.jobs.situation(job.id).waiting
+    words = "about to start" if waiting is None else status.waiting_words(waiting, SystemClock().now_ms())
+    is_group = waiting is not None and waiting.capacity is not None and waiting.capacity.group is not None
+    anyway = f"; start it anyway with: halo run --now {typed(job.name)}" if is_group else ""
+    return f"{job.name} is {plain_line(words, _LONGEST)}{anyway}"
 
 
 def _print_ignored(scheduler: Scheduler, job: Job) -> None:
@@ -113,8 +124,8 @@ def cancel(*, name: str) -> None:
     If the job isn't running, its waiting runs are cancelled: a manual one, or those triggered by another job.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
-        require_engine(scheduler)
         job = find_job(scheduler, name, also_removed=True)
+        require_engine(scheduler)
         waiting = scheduler.runs.waiting_of(job.id)
         if waiting is not None:
             scheduler.cancel_run(waiting)
@@ -175,19 +186,22 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
     if not runs:
         click.echo("no runs yet")
         return
+    now_ms = SystemClock().now_ms()
     print_table(
         ["", "WHEN", "JOB", "TOOK", "OUTCOME"],
         [
             [
                 outcome_mark(run.outcome),
-                moment(run.started_at or run.finished_at or 0),
+                moment(_time_of(run)),
                 names.get(run.job_id, run.job_id),
-                duration(run.duration_ms),
+                took_words(run.duration_ms),
                 _history_words(run, causes),
             ]
             for run in runs
         ],
         spare=["TOOK"],
+        firm=["WHEN", "JOB"],
+        short={"WHEN": [short_moment(_time_of(run), now_ms) for run in runs]},
     )
 
 
@@ -250,6 +264,10 @@ def _started(scheduler: Scheduler, job: Job, outcomes: Collection[Outcome] | Non
     return [run for run in log if run.started_at is not None]
 
 
+def _time_of(run: Run) -> int:
+    return run.started_at or run.finished_at or 0
+
+
 def _history_words(run: Run, causes: Mapping[str, str]) -> str:
     words = run_words(run) + cause_words(run, causes)
     if run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
@@ -257,7 +275,7 @@ def _history_words(run: Run, causes: Mapping[str, str]) -> str:
     if run.attempt > 1:
         words += f", attempt {run.attempt}"
     if run.late_ms >= SECOND_MS and run.trigger is Trigger.SCHEDULE:
-        words += f", {duration(run.late_ms)} late"
+        words += f", {took_words(run.late_ms)} late"
     if run.passed_over:
         words += f", {run.passed_over} coalesced ({run.passed_reason})"
     return words

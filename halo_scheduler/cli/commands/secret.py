@@ -9,7 +9,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completions import complete_secrets
-from halo_scheduler.cli.terminal.confirm import confirm_removal
+from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import moment, print_table
 from halo_scheduler.errors import SchedulerError
@@ -89,6 +89,7 @@ def remove(*, name: str, yes: bool) -> None:
         names = [known.name for known in scheduler.secrets.list()]
         if name not in names:
             raise SchedulerError(f"no such secret: {name!r}{near_name(name, names)}")
-        confirm_removal(f"Delete {name}? Its value cannot be restored.", yes=yes)
+        if not yes:
+            require_yes(f"Delete {name}? Its value cannot be restored.")
         scheduler.secrets.remove(name)
     click.echo(f"deleted {name}")

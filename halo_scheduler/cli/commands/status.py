@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from halo_scheduler.cli.commands.groups import show_group
+from halo_scheduler.cli.terminal.completions import complete_groups
 from halo_scheduler.cli.terminal.job_details import waiting_run_data
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import NOT_RUNNING, WAITS
@@ -19,6 +21,7 @@ from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.model import Situation
 from halo_scheduler.rules.chains import WaitingRun, alike
 from halo_scheduler.service.engine_control import Status
+from halo_scheduler.wording.alarms import trouble_text, trouble_title
 from halo_scheduler.wording.schedules import describe_when
 from halo_scheduler.wording.status import awaited_words, waiting_words
 
@@ -26,45 +29,67 @@ _LONGEST = 500
 
 
 @click.command()
+@click.argument("group", required=False, shell_complete=complete_groups)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
-def status(*, as_json: bool) -> None:
-    """Show whether Halo is running, which runs are waiting and what comes next.
+def status(*, group: str | None, as_json: bool) -> None:
+    """Show whether Halo is running, which runs are waiting and what comes next; or the state of a group's jobs.
 
     \b
     Examples:
       halo status
+      halo status backups
       halo status --json
+
+    Exits with 1 if runs cannot be recorded, such as on a full disk.
     """
     with open_to_read() as scheduler:
+        if group is not None:
+            show_group(scheduler, group, as_json=as_json)
+            return
         found = scheduler.status()
         situations = scheduler.jobs.situations()
         runs = scheduler.runs.waiting_in_chains()
+        trouble = scheduler.engine.trouble()
     now_ms = SystemClock().now_ms()
     waiting = [one for one in situations.values() if one.waiting is not None and not one.waiting.cause_name]
     if as_json:
         data = dataclasses.asdict(found) | {
             "waiting": [_waiting_data(one, now_ms) for one in waiting],
             "waiting_runs": [waiting_run_data(run, now_ms) for run in runs],
+            "store_trouble": None if trouble is None else trouble.to_data(),
         }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
-        return
+        raise SystemExit(0 if trouble is None else 1)
     # Waiting jobs are due already, and listed below.
     ahead = [
-        one.next_run_at for one in situations.values() if one.next_run_at is not None and one.waiting is None
+        (one.next_run_at, one.name)
+        for one in situations.values()
+        if one.next_run_at is not None and one.waiting is None
     ]
     _show(found, min(ahead, default=None), now_ms)
     _show_waiting(waiting, runs, {one.job_id: one.name for one in situations.values()}, now_ms)
+    if trouble is not None:
+        click.echo(f"{click.style('■', fg='red')} {trouble_title(trouble)}")
+        click.echo(f"  {trouble_text(trouble, scheduler.path, now_ms)}")
+        raise SystemExit(1)
     _show_disk(scheduler.path)
 
 
-def _show(found: Status, next_due_at: int | None, now_ms: int) -> None:
+def _show(found: Status, following: tuple[int, str] | None, now_ms: int) -> None:
     if found.state == "running":
         click.echo(f"{click.style('●', fg='green')} Halo is running ({found.owner})")
+    elif found.state == "stopping":
+        runs = counted(found.running, "run")
+        click.echo(f"{WAITS} Halo is stopping ({found.owner}): waiting for {runs}, nothing new starts")
     else:
         click.echo(f"{click.style('◌', dim=True)} {NOT_RUNNING}")
     click.echo(f"  running: {found.running}")
-    if next_due_at is not None:
-        click.echo(f"  next: {describe_when(next_due_at, now_ms)}")
+    if following is not None:
+        at, name = following
+        when = describe_when(at, now_ms)
+        if at <= now_ms and found.state != "running":
+            when = f"due ({when}), starts when Halo runs" if when != "now" else "due, starts when Halo runs"
+        click.echo(f"  next: {plain_line(name, _LONGEST)}, {when}")
 
 
 def _show_waiting(

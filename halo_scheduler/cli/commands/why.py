@@ -18,7 +18,8 @@ from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.model import Outcome
 from halo_scheduler.service.lookup import find_job
-from halo_scheduler.why.answer import Answer, Verdict
+from halo_scheduler.why.inquiry import Answer, Verdict
+from halo_scheduler.wording.messages import OUTCOMES
 
 _TIME_OF_DAY = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?", re.ASCII)
 _WITH_SECONDS = re.compile(r"[0-9]:[0-9]{2}:[0-9]{2}", re.ASCII)
@@ -42,14 +43,6 @@ _VERDICTS = {
     Verdict.PLANNED: ("●", "green", "is planned"),
     Verdict.EXPECTED: ("●", "green", "is expected to run"),
     Verdict.NOT_PLANNED: ("◌", None, "has no next run"),
-}
-
-_ENDS = {
-    Outcome.FAILURE: " and failed",
-    Outcome.TIMEOUT: " and was stopped",
-    Outcome.INTERRUPTED: " and was interrupted",
-    Outcome.CANCELLED: " and was cancelled",
-    Outcome.RUNNING: " and is still running",
 }
 
 
@@ -101,9 +94,10 @@ def _of_today(typed: str) -> str:
 def _show(answer: Answer) -> None:
     sign, colour, words = _VERDICTS[answer.verdict]
     mark = click.style(sign, fg=colour)
-    if answer.outcome in _ENDS and answer.verdict in (Verdict.RAN, Verdict.LATE):
+    is_run = answer.verdict in (Verdict.RAN, Verdict.LATE)
+    if is_run and answer.outcome not in (None, Outcome.SUCCESS):
         # A run on time that failed must not look like a success.
-        mark, words = outcome_mark(answer.outcome), f"{words}{_ENDS[answer.outcome]}"
+        mark, words = outcome_mark(answer.outcome), f"{words} and {OUTCOMES[answer.outcome].clause}"
     name = click.style(plain_line(answer.name, LONGEST_NAME), bold=True)
     click.echo(f"{mark} {name} {click.style(words, dim=True)}")
     for sentence in answer.sentences:

@@ -10,20 +10,31 @@ from typing import Any
 import click
 
 from halo_scheduler.cli.options.option_values import (
+    SectionOption,
     as_it_is,
+    choice_of,
     chosen,
     is_given,
     lasting_path,
     numbers,
     or_none,
     pairs,
+    text_of_file,
+    text_of_stdin,
     under,
     whole_or_none,
 )
-from halo_scheduler.cli.options.sections import SectionOption, choice_of
 from halo_scheduler.cli.terminal.completions import complete_agents, complete_folders, complete_secrets
-from halo_scheduler.cli.terminal.input_text import text_of_file, text_of_stdin
-from halo_scheduler.model import Action, BodyKind, Command, HttpRequest, ProcessAction, Prompt, Redirects
+from halo_scheduler.model import (
+    Action,
+    BodyKind,
+    Command,
+    HttpRequest,
+    ProcessAction,
+    Prompt,
+    Redirects,
+    Reminder,
+)
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 
 _option = partial(click.option, cls=SectionOption, section="Work queue")
@@ -50,6 +61,11 @@ WORK_OPTIONS = (
     ),
     _option("--work-url", metavar="URL", help="API URL, if not GitHub's own."),
     _option("--work-close/--no-work-close", default=None, help="Close the issue after a success."),
+    _option(
+        "--work-comment/--no-work-comment",
+        default=None,
+        help="Comment on the issue how the run ended: outcome, error, last line, duration and run id.",
+    ),
 )
 _OF_GITHUB = {
     "work_token": ("token", as_it_is),
@@ -57,6 +73,7 @@ _OF_GITHUB = {
     "work_in_progress": ("in_progress", as_it_is),
     "work_url": ("base_url", as_it_is),
     "work_close": ("closes", as_it_is),
+    "work_comment": ("comments", as_it_is),
 }
 WORK_NAMES = ("work_folder", "work_github", *_OF_GITHUB)
 
@@ -102,6 +119,11 @@ ACTION_OPTIONS = (
         "--prompt",
         metavar="TEXT|@FILE|-",
         help="Run a prompt with an AI agent; @FILE reads a file, - standard input.",
+    ),
+    action_option(
+        "--remind",
+        metavar="TEXT",
+        help="Show a desktop notification; of several lines, the first is the title.",
     ),
     action_option(
         "--agent",
@@ -165,22 +187,37 @@ def changed_action(before: Action | None, given: Mapping[str, Any], command: tup
         return _changed_request(before, given)
     if issubclass(kind, Prompt):
         return _changed_prompt(before, given)
+    if issubclass(kind, Reminder):
+        return _changed_reminder(before, given)
     if issubclass(kind, Command):
         return _changed_command(before, given, command)
     if before is None:
-        raise click.UsageError("give an action: -- COMMAND ARG…, --http GET URL or --prompt TEXT")
+        raise click.UsageError(
+            "give an action: -- COMMAND ARG…, --http GET URL, --prompt TEXT or --remind TEXT"
+        )
     _refuse(given, _OF_ACTIONS, "a command, a request or a prompt")
     return before
 
 
 def _kind_given(given: Mapping[str, Any], command: tuple[str, ...]) -> type[Action] | None:
-    if sum([bool(command), bool(given["http"]), given["prompt"] is not None]) > 1:
-        raise click.UsageError("give only one of a command, --http and --prompt")
+    actions = [bool(command), bool(given["http"]), given["prompt"] is not None, given["remind"] is not None]
+    if sum(actions) > 1:
+        raise click.UsageError("give only one of a command, --http, --prompt and --remind")
+    if given["remind"] is not None:
+        return Reminder
     if given["http"]:
         return HttpRequest
     if given["prompt"] is not None:
         return Prompt
     return Command if command else None
+
+
+def _changed_reminder(before: Action | None, given: Mapping[str, Any]) -> Reminder:
+    _refuse(given, _OF_ACTIONS, "a command, a request or a prompt")
+    if given["remind"] is None and isinstance(before, Reminder):
+        return before
+    title, _, text = str(given["remind"]).strip().partition("\n")
+    return Reminder(title=title.strip(), text=text.strip())
 
 
 def _changed_command(before: Action | None, given: Mapping[str, Any], command: tuple[str, ...]) -> Command:

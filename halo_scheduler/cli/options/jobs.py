@@ -9,14 +9,19 @@ from typing import Any
 import click
 
 from halo_scheduler.cli.options.actions import ACTION_OPTIONS, changed_action
-from halo_scheduler.cli.options.chains import CHAIN_OPTIONS, changed_followers
-from halo_scheduler.cli.options.conditions import CONDITION_OPTIONS, changed_conditions
-from halo_scheduler.cli.options.option_values import as_it_is, chosen
-from halo_scheduler.cli.options.policies import POLICY_OPTIONS, changed_policy, default_policy
+from halo_scheduler.cli.options.option_values import AnyCommand, SectionOption, as_it_is, chosen, with_options
+from halo_scheduler.cli.options.policies import (
+    CHAIN_OPTIONS,
+    CONDITION_OPTIONS,
+    POLICY_OPTIONS,
+    changed_conditions,
+    changed_followers,
+    changed_policy,
+)
 from halo_scheduler.cli.options.schedules import SCHEDULE_FIELDS, SCHEDULE_OPTIONS, take_schedule_options
-from halo_scheduler.cli.options.sections import AnyCommand, SectionOption, with_options
 from halo_scheduler.cli.terminal.completions import complete_groups
 from halo_scheduler.model import Job, JobSpec
+from halo_scheduler.model.settings import Settings
 
 detail_option = partial(click.option, cls=SectionOption, section="Details")
 
@@ -67,7 +72,8 @@ OPTIONS_BY_FIELD = {
     "action.body_kind": ("--json-body", "--body"),
     "action.expected_statuses": ("--expect",),
     "action.redirects": ("--redirects",),
-    "action.text": ("--prompt",),
+    "action.title": ("--remind",),
+    "action.text": ("--prompt", "--remind"),
     "action.agent": ("--agent",),
     "action.work_source.path": ("--work-folder",),
     "action.work_source.repository": ("--work-github",),
@@ -76,6 +82,7 @@ OPTIONS_BY_FIELD = {
     "action.work_source.in_progress": ("--work-in-progress",),
     "action.work_source.base_url": ("--work-url",),
     "action.work_source.closes": ("--work-close",),
+    "action.work_source.comments": ("--work-comment",),
     "policy.time_limit": ("--timeout",),
     "policy.retry.attempts": ("--retries",),
     "policy.retry.delay_ms": ("--retry-delay",),
@@ -91,6 +98,7 @@ OPTIONS_BY_FIELD = {
     "policy.caps.cost_per_day": ("--max-cost-per-day",),
     "policy.reads_lines": ("--read-lines",),
     "policy.keep_awake": ("--keep-awake",),
+    "policy.output_limit_bytes": ("--output-limit",),
     "policy.assistants_may_run": ("--assistants-may-run",),
     "policy.in_quiet_time": ("--in-quiet-time",),
     "policy.conditions": ("--if-mains", "--if-network", "--if-reachable", "--if-path"),
@@ -111,16 +119,21 @@ def job_options(command: AnyCommand) -> AnyCommand:
 
 
 def fields_of_new(
-    given: dict[str, Any], command: tuple[str, ...], find: Callable[[str], Job], now_ms: int
+    given: dict[str, Any],
+    command: tuple[str, ...],
+    find: Callable[[str], Job],
+    now_ms: int,
+    settings: Settings,
 ) -> dict[str, Any]:
     """Return the fields of a new job; `find` returns the job for a name."""
     options = take_schedule_options(given)
+    policy = settings.policy_of_new(is_http=bool(given["http"]))
     return {
         **chosen(given, _DETAILS),
         "schedule": options.schedule(now_ms),
         "anchor_at": options.anchor_at(now_ms),
         "action": changed_action(None, given, command),
-        "policy": changed_conditions(changed_policy(default_policy(given), given), given),
+        "policy": changed_conditions(changed_policy(policy, given), given),
         "followers": changed_followers((), given, find),
     }
 

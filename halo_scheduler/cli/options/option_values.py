@@ -1,17 +1,20 @@
-"""Turn the options of a command line into the fields of a value; fields without an option keep their value."""
+"""Options in titled sections, and their values: texts from files, and fields that keep theirs without an option."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.interval import parse_interval
 
 if TYPE_CHECKING:
@@ -19,16 +22,84 @@ if TYPE_CHECKING:
 
     AnyValue = TypeVar("AnyValue", bound=DataclassInstance)
 
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
+_OTHERS = "Options"
 NONE = "none"
 """The word that clears a value."""
-
 Fields = Mapping[str, tuple[str, Callable[[Any], Any]]]
 """For each option, the field it sets and the function that reads its text."""
-
 OptionsByField = Mapping[str, tuple[str, ...]]
 """For each field path, the options that set it."""
-
+_SIZE = re.compile(r"([0-9]{1,12})\s*([KM]?)B?")
+_SIZE_SHIFTS = {"": 0, "K": 10, "M": 20}
 _INDEX = re.compile(r"\[[0-9]+\]")
+
+
+class SectionOption(click.Option):
+    """An option in a section; `default_words` is shown for commands that create a job."""
+
+    def __init__(self, *names: Any, section: str, default_words: str = "", **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.section = section
+        self.default_words = default_words
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        if record is None or not self.default_words or not getattr(ctx.command, "creates_job", True):
+            return record
+        return record[0], f"{record[1]} [{self.default_words}]"
+
+
+class SectionCommand(click.Command):
+    """A command whose help lists the options by section."""
+
+    def __init__(self, *arguments: Any, creates_job: bool = True, **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        self.creates_job = creates_job
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        options = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option)]
+        for option in sorted(options, key=lambda option: not isinstance(option, SectionOption)):
+            record = option.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(option, "section", _OTHERS), []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def with_options(command: AnyCommand, options: Sequence[Callable[[AnyCommand], AnyCommand]]) -> AnyCommand:
+    """Add options to a command, in the order of the list."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def choice_of(words: type[StrEnum]) -> click.Choice[str]:
+    """Return the values of an enum as choices."""
+    return click.Choice([word.value for word in words])
+
+
+def text_of_stdin(what: str) -> str:
+    """Return all of standard input."""
+    return _decoded(what, "standard input", sys.stdin.buffer.read())
+
+
+def text_of_file(what: str, path: str) -> str:
+    """Return all of a file."""
+    try:
+        content = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"cannot read {what}: {error}") from None
+    return _decoded(what, path, content)
+
+
+def _decoded(what: str, place: str, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise click.UsageError(f"cannot read {what}: {place} is not UTF-8 text") from None
 
 
 def whole_or_none(text: str) -> int | str:
@@ -51,6 +122,16 @@ def count_up_to(most: int) -> Callable[[str], int]:
 def number_or_none(text: str) -> float | str:
     """Read a number, or "none"."""
     return text if text == NONE else click.FLOAT(text)
+
+
+def size_or_none(text: str) -> int | str:
+    """Read a number of bytes, like 500, 64K or 2M, or "none"."""
+    if text == NONE:
+        return text
+    match = _SIZE.fullmatch(text.strip().upper())
+    if match is None:
+        raise click.BadParameter(f'write a size like 64K or 2M, or "none", not {shown(text)}')
+    return int(match[1]) << _SIZE_SHIFTS[match[2]]
 
 
 def is_given(value: object) -> bool:

@@ -1,8 +1,9 @@
-"""The options for the policy of a job: limits, retries, back-off, catch-up."""
+"""The options for the policy of a job: conditions, limits, retries, back-off, catch-up, follow-up jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,23 +12,78 @@ import click
 
 from halo_scheduler.cli.options.option_values import (
     Fields,
+    SectionOption,
     as_it_is,
     changed,
+    choice_of,
     chosen,
     interval_or_none,
+    is_given,
+    lasting_path,
     number_or_none,
     or_none,
+    size_or_none,
     under,
     whole_or_none,
 )
-from halo_scheduler.cli.options.sections import SectionOption, choice_of
+from halo_scheduler.cli.terminal.completions import complete_jobs
+from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.interval import parse_interval
-from halo_scheduler.model import Backoff, BackoffKind, CatchUp, InQuietTime, Notify, Policy
+from halo_scheduler.model import (
+    Backoff,
+    BackoffKind,
+    CatchUp,
+    Condition,
+    Follower,
+    FollowOn,
+    Idle,
+    InQuietTime,
+    Job,
+    Load,
+    MainsPower,
+    Network,
+    Notify,
+    PathExists,
+    Policy,
+)
 
-_HTTP_TIME_LIMIT = "5m"
-
+condition_option = partial(
+    click.option, cls=SectionOption, section="Conditions (a due run waits until all are met)"
+)
+CONDITION_OPTIONS = (
+    condition_option("--if-mains", is_flag=True, default=None, help="The computer is on AC power."),
+    condition_option("--if-network", is_flag=True, default=None, help="There is a network connection."),
+    condition_option(
+        "--if-reachable",
+        multiple=True,
+        metavar="HOST:PORT",
+        help="A TCP connection succeeds; put IPv6 addresses in brackets: [fd00::1]:22.",
+    ),
+    condition_option("--if-idle", metavar="10m", help="Keyboard and mouse have been idle this long."),
+    condition_option("--if-load-below", type=float, metavar="N", help="1-minute load average is below N."),
+    condition_option("--if-path", multiple=True, metavar="PATH", help="The path exists."),
+    condition_option(
+        "--if-deadline", metavar="1h", help='Skip the run after waiting this long; "none" for no deadline.'
+    ),
+)
+_ADDRESS = re.compile(r"(?:\[(?P<address>[^\[\]]+)\]|(?P<name>[^:\[\]]+)):(?P<port>[0-9]{1,5})", re.ASCII)
+_KINDS: dict[str, Callable[[Any], Condition]] = {
+    "if_mains": lambda _: MainsPower(),
+    "if_network": lambda _: Network(),
+    "if_idle": lambda idle: Idle(idle=idle),
+    "if_load_below": lambda below: Load(below=below),
+}
+# A job has at most one of each of these; a new one replaces it.
+_SINGLE = (Idle, Load)
+chain_option = partial(click.option, cls=SectionOption, section="Follow-up jobs")
+_follower_option = partial(chain_option, multiple=True, metavar="NAME", shell_complete=complete_jobs)
+CHAIN_OPTIONS = (
+    _follower_option("--on-success", help="Job to run after a success."),
+    _follower_option("--on-failure", help="Job to run after a failure or timeout."),
+    _follower_option("--then", help="Job to run after every run."),
+)
+_ENDS = {"on_success": FollowOn.SUCCESS, "on_failure": FollowOn.FAILURE, "then": FollowOn.ALWAYS}
 _option = partial(click.option, cls=SectionOption, section="Policy")
-
 POLICY_OPTIONS = (
     _option(
         "--timeout",
@@ -88,6 +144,13 @@ POLICY_OPTIONS = (
         default_words="on for prompts",
     ),
     _option(
+        "--output-limit",
+        type=size_or_none,
+        metavar="1M",
+        help='How much of each run\'s output to keep, up to 64M; "none" for the setting.',
+        default_words="setting: 256K",
+    ),
+    _option(
         "--keep-awake/--no-keep-awake",
         default=None,
         help="Prevent sleep while it runs.",
@@ -116,6 +179,7 @@ _FIELDS = {
     "notify": ("notify", Notify),
     "read_lines": ("reads_lines", as_it_is),
     "keep_awake": ("keep_awake", as_it_is),
+    "output_limit": ("output_limit_bytes", or_none),
     "assistants_may_run": ("assistants_may_run", as_it_is),
     "in_quiet_time": ("in_quiet_time", InQuietTime),
 }
@@ -126,9 +190,55 @@ _PARTS: Mapping[str, Fields] = {
 }
 
 
-def default_policy(given: Mapping[str, Any]) -> Policy:
-    """Return the default policy of a new job."""
-    return Policy(time_limit=_HTTP_TIME_LIMIT) if given["http"] else Policy()
+@under("policy")
+def changed_conditions(before: Policy, given: Mapping[str, Any]) -> Policy:
+    """Return a policy with the given conditions and, unless they are cleared, those from before."""
+    conditions = () if given.get("no_conditions") else before.conditions
+    for condition in _given(given):
+        others = (found for found in conditions if not _is_replaced(found, condition))
+        conditions = (*others, condition)
+    deadline = None if given.get("no_conditions") else before.condition_deadline
+    fields = {"condition_deadline": deadline} | chosen(
+        given, {"if_deadline": ("condition_deadline", or_none)}
+    )
+    if is_given(given["if_deadline"]) and fields["condition_deadline"] and not conditions:
+        raise click.UsageError("--if-deadline needs a condition, like --if-mains")
+    return replace(before, conditions=conditions, **fields)
+
+
+@under("conditions")
+def _given(given: Mapping[str, Any]) -> list[Condition]:
+    single = [make(given[name]) for name, make in _KINDS.items() if is_given(given[name])]
+    hosts = [_reachable(typed) for typed in given["if_reachable"]]
+    return [*single, *hosts, *(PathExists(path=lasting_path(path)) for path in given["if_path"])]
+
+
+def _is_replaced(found: Condition, by: Condition) -> bool:
+    return found == by or (isinstance(by, _SINGLE) and type(found) is type(by))
+
+
+def _reachable(typed: str) -> Network:
+    match = _ADDRESS.fullmatch(typed)
+    if match is None:
+        raise click.UsageError(
+            f"--if-reachable: write HOST:PORT, like nas.local:22 or [fd00::1]:22, not {shown(typed)}"
+        )
+    return Network(host=match["address"] or match["name"], port=int(match["port"]))
+
+
+def changed_followers(
+    before: tuple[Follower, ...], given: Mapping[str, Any], find: Callable[[str], Job]
+) -> tuple[Follower, ...]:
+    """Return the follow-up jobs: the given ones and, unless they are cleared, those from before."""
+    chosen: dict[str, Follower] = {}
+    for option, end in _ENDS.items():
+        for name in given[option]:
+            job = find(name)
+            if job.id in chosen:
+                raise click.UsageError(f"{job.name} is given twice; use --then to run it after every run")
+            chosen[job.id] = Follower(job_id=job.id, on=end)
+    kept = () if given.get("no_followers") else before
+    return (*(chosen.pop(follower.job_id, follower) for follower in kept), *chosen.values())
 
 
 @under("policy")

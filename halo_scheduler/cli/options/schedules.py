@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from halo_scheduler.cli.options.option_values import or_none, under
-from halo_scheduler.cli.options.sections import AnyCommand, SectionOption, with_options
+from halo_scheduler.cli.options.option_values import AnyCommand, SectionOption, or_none, under, with_options
 from halo_scheduler.cli.terminal.completions import complete_zones
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule

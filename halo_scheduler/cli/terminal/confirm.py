@@ -1,16 +1,47 @@
-"""Confirmation before something is removed."""
+"""Confirmation at the terminal before something is changed that cannot be taken back easily."""
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import closing
+from typing import TextIO
 
 import click
 
+_TERMINAL = "/dev/tty"
+_YES = {"y", "yes"}
 
-def confirm_removal(question: str, *, yes: bool) -> None:
-    """Ask for confirmation; without a terminal, as in scripts, go on without asking."""
-    if yes or not sys.stdin.isatty():
-        return
-    # On standard error, because standard output may be a file.
-    if not click.confirm(question, err=True):
-        raise click.ClickException("cancelled; nothing was changed")
+
+def confirm(question: str) -> bool | None:
+    """Ask at the terminal, even if standard input is a file; None without a terminal."""
+    terminal = _open_terminal()
+    if terminal is None:
+        return None
+    sys.stdout.flush()
+    with closing(terminal):
+        os.write(terminal.fileno(), f"{question} [y/N]: ".encode())
+        answer = terminal.readline()
+        if not answer.endswith("\n"):
+            os.write(terminal.fileno(), b"\n")
+    return answer.strip().lower() in _YES
+
+
+def require_yes(question: str) -> None:
+    """Stop unless the user at the terminal agrees; without a terminal, as in scripts, only --yes goes on."""
+    answer = confirm(question)
+    if answer is None:
+        raise click.ClickException("nothing was changed: there is no terminal for the question; add --yes")
+    if not answer:
+        raise click.ClickException("nothing was changed")
+
+
+def _open_terminal() -> TextIO | None:
+    try:
+        descriptor = os.open(_TERMINAL, os.O_RDWR | getattr(os, "O_NOCTTY", 0))
+    except OSError:
+        # Windows has no such file, and a process may have a terminal only as standard input.
+        if not sys.stdin.isatty():
+            return None
+        descriptor = os.dup(sys.stdin.fileno())
+    return os.fdopen(descriptor, encoding="utf-8", errors="replace")

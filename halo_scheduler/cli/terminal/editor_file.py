@@ -15,8 +15,7 @@ from halo_scheduler.model import Job, JobSpec
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.job_form import draft_of, job_to_plain, spec_of
 from halo_scheduler.transfer.text_file import FileError, TextFile
-from halo_scheduler.transfer.yaml_text import read_yaml
-from halo_scheduler.transfer.yaml_writing import write_yaml
+from halo_scheduler.transfer.yaml_text import read_yaml, write_yaml
 
 _ENDING = ".yaml"
 _LONGEST = 500
@@ -53,6 +52,7 @@ MORE = """
 #   condition_deadline: 6h
 #   in_quiet_time: skip              # or wait
 #   keep_awake: true
+#   output_limit_bytes: 1048576
 #   assistants_may_run: false
 """
 """The examples at the end of the file; the jobs they name need not exist."""

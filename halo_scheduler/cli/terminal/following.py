@@ -1,26 +1,28 @@
-"""Follow a run in the terminal: its output and its end."""
+"""Runs in the terminal: as lines of text, and followed with their output to their end."""
 
 from __future__ import annotations
 
 import select
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic, sleep
 
 import click
 
-from halo_scheduler.cli.terminal.printer import Printer
-from halo_scheduler.cli.terminal.runs import cause_words, causes_of, run_words
-from halo_scheduler.cli.terminal.terminal import ASKS, duration, outcome_mark, short_id
+from halo_scheduler.cli.terminal.terminal import ASKS, outcome_mark, short_id
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.text import ShownText, plain_line
 from halo_scheduler.ipc.client import ChangeStream, poke
 from halo_scheduler.model import Outcome, QuestionState, Run, SkipReason
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.hints import proposal_words
+from halo_scheduler.wording.measures import amount_words, took_words
 
+_ANOTHER = "another job"
+_BACK = "\r\x1b[K"
 _FAILED = 1
 _INTERRUPTED = 130
 _POLL_S = 0.2
@@ -29,6 +31,97 @@ _MOMENT_S = 1.0
 _PATIENCE_S = 10.0
 _LONGEST_QUESTION = 1_000
 _LONGEST_NOTE = 1_000
+
+
+def run_words(run: Run) -> str:
+    """Return the outcome of a run and its reason, in one line."""
+    if run.outcome is Outcome.RUNNING and run.error:
+        return plain_line(run.error, 500)  # It has not been started yet.
+    words = str(run.outcome)
+    if run.reason is not None:
+        words += f": {run.reason.replace('_', ' ')}"
+    if run.outcome is Outcome.RUNNING and run.progress is not None:
+        words += f" {run.progress:.0%} {run.progress_text}".rstrip()
+    details = [detail for detail in (run.error, run.note) if detail]
+    words = f"{words} ({'; '.join(details)})" if details else words
+    if run.work_id:
+        words += f", item {run.work_id}: {run.work_title}" if run.work_title else f", item {run.work_id}"
+    if run.cost is not None:
+        words += f", cost {amount_words(run.cost)}"
+    if run.proposal is not None and (proposed := proposal_words(run.proposal)):
+        words += f", hint: {proposed}"
+    return plain_line(words, 500)
+
+
+def causes_of(scheduler: Scheduler, runs: Sequence[Run]) -> dict[str, str]:
+    """Return the names of the jobs that triggered some runs, by the id of the triggering run."""
+    caused_by = {run.caused_by for run in runs if run.caused_by is not None}
+    if not caused_by:
+        return {}
+    names = {job.id: job.name for job in (*scheduler.list_removed(), *scheduler.list_jobs())}
+    return {
+        run_id: names.get(run.job_id, _ANOTHER) for run_id, run in scheduler.runs.get_many(caused_by).items()
+    }
+
+
+def cause_words(run: Run, causes: Mapping[str, str]) -> str:
+    """Return which job triggered a run: ", after backup"; nothing for other triggers."""
+    return "" if run.caused_by is None else f", after {causes.get(run.caused_by, _ANOTHER)}"
+
+
+def run_data(run: Run) -> dict[str, object]:
+    """Return a run as JSON data."""
+    return run.to_dict() | {"duration_ms": run.duration_ms}
+
+
+class Printer:
+    """Writes output to the terminal, as plain text or raw.
+
+    On a terminal, an unfinished line, such as a prompt or a progress bar, is drawn and redrawn as it changes.
+    """
+
+    def __init__(self, *, raw: bool = False, quiet: bool = False) -> None:
+        self._raw = raw
+        self._quiet = quiet
+        self._text = ShownText()
+        self._drawn = ""
+
+    def write(self, chunk: bytes) -> None:
+        """Write the complete lines of some output."""
+        if self._quiet:
+            return
+        if self._raw:
+            sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+            return
+        self._write_lines(self._text.feed(chunk))
+
+    def draw_unfinished(self) -> None:
+        """Draw the unfinished line, on a terminal."""
+        if self._quiet or self._raw or not sys.stdout.isatty():
+            return
+        line = self._text.unfinished()[: shutil.get_terminal_size().columns - 1]
+        if line != self._drawn:
+            self._drawn = line
+            _write(f"{_BACK}{line}")
+
+    def end(self, chunk: bytes) -> None:
+        """Write the rest; an unfinished last line gets a line end."""
+        self.write(chunk)
+        if self._quiet or self._raw:
+            return
+        rest = self._text.end()
+        self._write_lines(f"{rest}\n" if rest else "")
+
+    def _write_lines(self, lines: str) -> None:
+        if lines:
+            _write(f"{_BACK if self._drawn else ''}{lines}")
+            self._drawn = ""
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def begins(scheduler: Scheduler, run_id: str) -> bool:
@@ -72,7 +165,7 @@ def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: b
                 printer.end(output.end())
                 return run
             printer.draw_unfinished()
-            if scheduler.status().state != "running":
+            if scheduler.status().state == "stopped":
                 raise SchedulerError(
                     "Halo stopped; the job may still be running, and Halo picks it up at the next start"
                 )
@@ -82,7 +175,9 @@ def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: b
 def print_end(scheduler: Scheduler, run: Run) -> None:
     """Print the outcome of a run and its question, on standard error."""
     cause = cause_words(run, causes_of(scheduler, [run]))
-    click.echo(f"{outcome_mark(run.outcome)} {run_words(run)}{cause}, {duration(run.duration_ms)}", err=True)
+    click.echo(
+        f"{outcome_mark(run.outcome)} {run_words(run)}{cause}, {took_words(run.duration_ms)}", err=True
+    )
     print_question(scheduler, run.id)
 
 

@@ -9,17 +9,15 @@ from typing import TypeVar
 
 import click
 
-from halo_scheduler.cli.terminal.terminal import cost_words
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import shown_spec, whole_line
 from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy
 from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.transfer.field_changes import FieldChange
+from halo_scheduler.transfer.import_changes import FieldChange, LimitChange, QuietTimeChange
 from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
 from halo_scheduler.transfer.review import Reviewer
-from halo_scheduler.transfer.surrounding_changes import LimitChange, QuietTimeChange
-from halo_scheduler.wording.actions import action_words, more_words, work_words
-from halo_scheduler.wording.policies import condition_words, policy_words
+from halo_scheduler.wording.jobs import action_words, condition_words, more_words, policy_words, work_words
+from halo_scheduler.wording.measures import amount_words
 from halo_scheduler.wording.schedules import describe
 
 _NEW = click.style("+", fg="green")
@@ -53,6 +51,8 @@ def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, i
     _section("Errors:", plan.faults, lambda one: [f"{_BAD} {_line(str(one))}"])
     if plan.unchanged:
         click.echo(f"Unchanged: {counted(len(plan.unchanged), 'job')}{_some(plan.unchanged)}")
+    for name, found in plan.found_alike.items():
+        click.echo(f"  {_line(name)} is your job {_line(found)}: same schedule and command")
 
 
 def _some(names: Sequence[str]) -> str:
@@ -106,7 +106,7 @@ def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str
 def _cap_words(caps: Caps) -> str:
     parts = [
         *([] if caps.runs_per_day is None else [f"{counted(caps.runs_per_day, 'run')} a day"]),
-        *([] if caps.cost_per_day is None else [f"cost {cost_words(caps.cost_per_day)} a day"]),
+        *([] if caps.cost_per_day is None else [f"cost {amount_words(caps.cost_per_day)} a day"]),
     ]
     return " · ".join(parts)
 

@@ -1,44 +1,104 @@
-"""The details of a job as labelled lines."""
+"""A job in the terminal: its details as labelled lines, and warnings after it was saved."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
-from halo_scheduler.cli.terminal.terminal import (
-    cost_words,
-    folded,
-    moment,
-    short_id,
-    status_mark,
-)
+from halo_scheduler.cli.terminal.terminal import WAITS, folded, moment, short_id, status_mark
 from halo_scheduler.grammar.checks import LONGEST_NAME
-from halo_scheduler.grammar.english import assistant_words, counted, listed
-from halo_scheduler.grammar.text import plain_line, whole_line
-from halo_scheduler.model import FollowOn, InQuietTime, Job, JobStatus, Question, Situation
+from halo_scheduler.grammar.english import assistant_words, counted, listed, shown
+from halo_scheduler.grammar.text import exact_line, plain_line, whole_line
+from halo_scheduler.model import (
+    Action,
+    Callback,
+    Command,
+    FollowOn,
+    InQuietTime,
+    Job,
+    JobStatus,
+    ProcessAction,
+    Question,
+    Reminder,
+    Situation,
+    StatusReason,
+)
 from halo_scheduler.model.codec import encode
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.rules.chains import Chain, ChainLink, LinkState, WaitingRun, alike
 from halo_scheduler.rules.statistics import Usage
-from halo_scheduler.schedule.quiet_times import quiet_at
+from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.service.lookup import open_questions
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.review import Reviewer
-from halo_scheduler.wording.actions import action_words, more_words, work_words
 from halo_scheduler.wording.hints import hint_words
-from halo_scheduler.wording.plans import moment_in_words
-from halo_scheduler.wording.policies import condition_words, policy_words
+from halo_scheduler.wording.jobs import action_words, condition_words, more_words, policy_words, work_words
+from halo_scheduler.wording.lint import Note, Severity, lint
+from halo_scheduler.wording.measures import amount_words, moment_in_words
 from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.status import awaited_words, next_words, status_words, waiting_words
 
+_SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
 _LABEL_WIDTH = 12
+_LONGEST_NOTE = 500
+# A whole line as a program, and words that are of use to a shell only.
+_SHELL_LINE = re.compile(r"[|&;<>$`*?]|\s")
+_SHELL_WORD = re.compile(r"\|\|?|&&?|;|[0-9&]?>{1,2}(?:&[0-9])?|<{1,2}|\$\{?\w+\}?(?:/.*)?|`.*`|\$\(.*\)")
+_EXACT = frozenset({"does", "with", "stdin", "headers", "body"})
 _ENDS = {
     FollowOn.SUCCESS: "after each success",
     FollowOn.FAILURE: "after each failure",
     FollowOn.ALWAYS: "after each run",
 }
+
+
+def note_line(note: Note) -> str:
+    """Return a lint note with its sign."""
+    sign, colour = _SEVERITIES[note.severity]
+    return f"{click.style(sign, fg=colour)} {note.message}"
+
+
+def print_notes(scheduler: Scheduler, job: Job, now_ms: int) -> None:
+    """Print warnings about the schedule of a job, about what it starts, and its secrets that are not set."""
+    for note in lint(job.schedule, now_ms, anchor_at=job.anchor_at):
+        click.echo(note_line(note))
+    if isinstance(job.action, ProcessAction):
+        words = _literal_words(job.action) or _start_words(scheduler, job)
+        if words:
+            click.echo(f"{WAITS} {plain_line(words, _LONGEST_NOTE)}")
+    known = {secret.name for secret in scheduler.secrets.list()}
+    for name in sorted(_secret_names(job.action) - known):
+        click.echo(f"{WAITS} the secret {name} isn't set; set it with: halo secret set {name}")
+
+
+def _literal_words(action: ProcessAction) -> str:
+    """Return the warning that a command without a shell has something only a shell would interpret."""
+    argv = action.argv if isinstance(action, Command) else ()
+    # Your shell has taken quotes away already: a pattern may be meant for the program, as in find -name '*.log'.
+    program = [word for word in argv[:1] if _SHELL_LINE.search(word) and not Path(word).exists()]
+    found = program or [word for word in argv[1:] if _SHELL_WORD.fullmatch(word)]
+    if not found:
+        return ""
+    return f"{shown(found[0])} is passed literally; pipes, wildcards and variables need a shell: add --shell /bin/sh"
+
+
+def _start_words(scheduler: Scheduler, job: Job) -> str:
+    from halo_scheduler.doctor.programs import start_fault  # noqa: PLC0415 - loads psutil
+
+    fault = start_fault(job.spec, scheduler.settings.read())
+    return f"{job.name} cannot start: {fault}" if fault else ""
+
+
+def _secret_names(action: Action) -> frozenset[str]:
+    """Return the secrets that an action and its work queue need."""
+    if isinstance(action, Callback | Reminder):
+        return frozenset()
+    source = getattr(action, "work_source", None)
+    return action.secret_names | (frozenset() if source is None else source.secret_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +165,17 @@ def print_details(job: Job, context: JobContext, now_ms: int) -> None:
     name = click.style(plain_line(job.name, LONGEST_NAME), bold=True)
     click.echo(f"{status_mark(context.situation)} {name}")
     for label, text in details(job, context, now_ms):
-        words = folded(whole_line(text), _LABEL_WIDTH)
+        line = exact_line(text) if label in _EXACT else whole_line(text)
+        words = folded(line, _LABEL_WIDTH)
         click.echo(f"  {click.style(f'{label:<9}', dim=True)} {words}")
 
 
 def _pause_words(job: Job, context: JobContext) -> str:
-    is_told = job.status is JobStatus.PAUSED and context.paused_by is not None
-    return f" by {assistant_words(context.paused_by or '')}" if is_told else ""
+    if job.status is not JobStatus.PAUSED or context.paused_by is None:
+        return ""
+    if job.status_reason is StatusReason.PAUSED_BY_ASSISTANT:
+        return f" (“{context.paused_by}”)"  # The status says already that it was an assistant.
+    return f" by {assistant_words(context.paused_by)}"
 
 
 def _quiet_words(job: Job, times: Sequence[QuietTime], now_ms: int) -> str:
@@ -144,16 +208,6 @@ def waiting_run_data(run: WaitingRun, now_ms: int) -> dict[str, object]:
     return {**encode(run), "reason": awaited_words(run.waiting, now_ms)}
 
 
-def job_data(job: Job, situation: Situation, now_ms: int) -> dict[str, object]:
-    """Return a job as JSON data, with its status in words."""
-    waiting = situation.waiting
-    return {
-        **job.to_dict(),
-        "waiting_reason": "" if waiting is None else awaited_words(waiting, now_ms),
-        "situation": status_words(situation, now_ms),
-    }
-
-
 def _deadline_words(situation: Situation, now_ms: int) -> str:
     return "" if situation.waiting is None else _end_words(situation.waiting.deadline, now_ms)
 
@@ -169,9 +223,9 @@ def _usage_words(usage: Usage) -> str:
     if runs is not None:
         parts.append(f"{usage.runs} of {counted(runs, 'run')}")
     if cost is not None:
-        parts.append(f"cost {cost_words(usage.cost)} of {cost_words(cost)}")
+        parts.append(f"cost {amount_words(usage.cost)} of {amount_words(cost)}")
     elif usage.cost:
-        parts.append(f"cost {cost_words(usage.cost)}")
+        parts.append(f"cost {amount_words(usage.cost)}")
     return " · ".join(parts)
 
 

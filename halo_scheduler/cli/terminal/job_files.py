@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from getpass import getuser
@@ -14,7 +14,6 @@ from pathlib import Path
 import click
 
 from halo_scheduler.cli.terminal.progress_bar import progress
-from halo_scheduler.transfer.document import read_document
 from halo_scheduler.transfer.drafts import Drafts, Fault, LeftOut, merged, of_file
 from halo_scheduler.transfer.exporting import read_jobs
 from halo_scheduler.transfer.text_file import MOST_BYTES, FileError
@@ -36,11 +35,13 @@ def without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def read_files(files: Sequence[str]) -> Drafts:
-    """Read files or standard input; with several, each error names its file."""
-    if len(files) == 1:
-        return _read(files[0])
-    return merged([_read_named(file) for file in files])
+def read_files(files: Sequence[str], *, is_system: bool = False, repository: str | None = None) -> Drafts:
+    """Read files or standard input; with several, each error names its file.
+
+    `is_system` reads all as system crontabs, `repository` completes GitHub sources of agents that name none.
+    """
+    read = partial(_read, is_system=is_system, repository=repository)
+    return read(files[0]) if len(files) == 1 else merged([_read_named(file, read) for file in files])
 
 
 def read_folder(folder: Path) -> Drafts:
@@ -76,7 +77,7 @@ def _read_one(folder: Path, path: Path) -> Drafts:
     if path.exists() and not path.is_file():
         return Drafts(faults=(Fault(message="is not a regular file", file=name),))
     try:
-        drafts = read_document(content_of(path), is_json=path.suffix.lower() == ".json")
+        drafts = read_jobs(content_of(path), str(path.absolute()))
     except FileError as error:
         return Drafts(faults=(Fault(message=error.message, file=name, line=error.line, path=error.path),))
     except OSError as error:
@@ -84,19 +85,20 @@ def _read_one(folder: Path, path: Path) -> Drafts:
     return of_file(drafts, name)
 
 
-def _read_named(file: str) -> Drafts:
+def _read_named(file: str, read: Callable[[str], Drafts]) -> Drafts:
     """Read one of several files; its errors can be skipped."""
     try:
-        return of_file(_read(file), file)
+        return of_file(read(file), file)
     except FileError as error:
         return Drafts(faults=(Fault(message=error.message, file=file, line=error.line, path=error.path),))
 
 
-def _read(file: str) -> Drafts:
+def _read(file: str, *, is_system: bool, repository: str | None) -> Drafts:
+    machine = Machine(home=str(Path.home()), user=_user())
     if file == _STDIN:
         content = sys.stdin.buffer.read(MOST_BYTES + 1)
         with progress("Reading"):
-            return read_jobs(content)
+            return read_jobs(content, machine=machine, is_system=is_system, repository=repository)
     path = Path(file)
     try:
         content = _unit_of(path) if path.suffix == ".timer" else content_of(path)
@@ -107,7 +109,9 @@ def _read(file: str) -> Drafts:
             content,
             str(path.absolute()),
             find_beside=partial(_unit_beside, path.parent),
-            machine=Machine(home=str(Path.home()), user=_user()),
+            machine=machine,
+            is_system=is_system,
+            repository=repository,
         )
 
 
@@ -145,7 +149,12 @@ def _unit_beside(folder: Path, name: str) -> bytes | None:
 
 
 def _user() -> str:
+    """Return the user that jobs run as; the environment may still name the one before sudo."""
     try:
-        return getuser()
+        if sys.platform == "win32":
+            return getuser()
+        import pwd  # noqa: PLC0415 - there is none on Windows
+
+        return pwd.getpwuid(os.geteuid()).pw_name
     except (OSError, KeyError):
         return ""

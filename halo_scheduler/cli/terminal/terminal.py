@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import click
 
-from halo_scheduler.grammar.english import short_date
-from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.grammar.english import MONTHS, short_date
 from halo_scheduler.grammar.text import hidden_characters, is_shown_whole, shown_styled
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Outcome
 from halo_scheduler.model.situation import SituationKind
+from halo_scheduler.wording.status import awaited_words, status_words
 
 if TYPE_CHECKING:
     from halo_scheduler.model.situation import Situation
@@ -53,16 +52,16 @@ NOT_RUNNING = 'Halo isn\'t running; start it with "halo" or "halo daemon"'
 # Combining marks and format characters.
 _TAKE_NO_ROOM = {"Mn", "Me", "Cf"}
 _GAP = "  "
-# Columns shrink to the first width, and only if that is not enough to the second.
+# Columns shrink to the first width, firm ones to the second, and only if that is not enough to the third.
 _NARROW = 12
+_FIRM = 24
 _NARROWEST = 3
 _SHORT_ID = 8
-_LEAST_COST = 0.0001
 
 
 def outcome_mark(outcome: Outcome | None) -> str:
     """Return the mark of an outcome; a space for a job that has not run."""
-    return " " if outcome is None else click.style(_OUTCOMES[outcome][0], fg=_OUTCOMES[outcome][1])
+    return " " if outcome is None else _styled(*_OUTCOMES[outcome])
 
 
 def status_mark(situation: Situation) -> str:
@@ -70,6 +69,11 @@ def status_mark(situation: Situation) -> str:
     sign, colour = _KINDS[situation.kind]
     if situation.kind is SituationKind.DISABLED and situation.is_failing:
         sign, colour = "■", "red"
+    return _styled(sign, colour)
+
+
+@cache
+def _styled(sign: str, colour: str | None) -> str:
     return click.style(sign, fg=colour)
 
 
@@ -90,29 +94,11 @@ def moment(at: int) -> str:
     return f"{short_date(local)} {local:%H:%M:%S}"
 
 
-def duration(milliseconds: int | None) -> str:
-    """Return a duration: "0.4 s", "12 s", "3 min 5 s", "2 h 10 min"."""
-    if milliseconds is None:
-        return ""
-    if milliseconds < 10 * SECOND_MS:
-        return f"{milliseconds / SECOND_MS:.1f} s"
-    seconds = milliseconds // SECOND_MS
-    if milliseconds < MINUTE_MS:
-        return f"{seconds} s"
-    if milliseconds < HOUR_MS:
-        return f"{seconds // 60} min {seconds % 60} s"
-    return f"{seconds // 3600} h {seconds // 60 % 60} min"
-
-
-def cost_words(cost: float) -> str:
-    """Return an amount, without a currency because none is known: "0.12", "1,204.00", "0.0004"."""
-    if 0 < cost < _LEAST_COST:
-        return f"below {_LEAST_COST}"
-    if cost >= 1:
-        return f"{cost:,.2f}"
-    # Amounts below a hundredth add up over a day.
-    whole, _, part = f"{cost:.4f}".partition(".")
-    return f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
+def short_moment(at: int, now_ms: int) -> str:
+    """Return the local time of an instant for a narrow terminal; without the year, and today without the day."""
+    local = local_time(at)
+    is_today = local.date() == local_time(now_ms).date()
+    return f"{local:%H:%M:%S}" if is_today else f"{local.day} {MONTHS[local.month - 1][:3]} {local:%H:%M}"
 
 
 def short_id(run_id: str) -> str:
@@ -136,7 +122,7 @@ def _ansi_quoted(name: str) -> str:
 
 def folded(text: str, indent: int) -> str:
     """Wrap a text to the terminal with a hanging indent; in a pipe it stays one line."""
-    room = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
+    room = _terminal_width() - indent if sys.stdout.isatty() else 0
     if room < _NARROW or _width(text) <= room:
         return text
     from textwrap import wrap  # noqa: PLC0415 - only for long texts
@@ -145,18 +131,32 @@ def folded(text: str, indent: int) -> str:
     return f"\n{' ' * indent}".join(lines)
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str] = ()) -> None:
+def print_table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    spare: Sequence[str] = (),
+    firm: Sequence[str] = (),
+    short: Mapping[str, Sequence[str]] | None = None,
+) -> None:
     """Print aligned columns; on a terminal the widest ones shrink until the table fits.
 
-    If that is not enough, the columns under the `spare` headings are dropped one by one.
+    Before that, columns get their `short` cells, and the columns under the `spare` headings are dropped one by one.
+    Columns under `firm` headings shrink last.
     """
-    cells = [headings, *([shown_styled(cell) for cell in row] for row in rows)]
-    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    columns = [_escaped(column) for column in zip(headings, *rows, strict=True)]
+    cells = list(zip(*columns, strict=True))
+    widths = [max(map(_width, column)) for column in columns]
     if sys.stdout.isatty():
-        room = shutil.get_terminal_size().columns
-        kept = _kept(headings, widths, room, spare)
-        cells = [[row[place] for place in kept] for row in cells]
-        widths = _fitted([widths[place] for place in kept], room)
+        room = _terminal_width()
+        if short and sum(widths) + len(_GAP) * (len(widths) - 1) > room:
+            for heading, column in short.items():
+                columns[headings.index(heading)] = _escaped((heading, *column))
+            cells = list(zip(*columns, strict=True))
+            widths = [max(map(_width, column)) for column in columns]
+        kept = _kept(headings, widths, room, spare, firm)
+        cells = [tuple(row[place] for place in kept) for row in cells]
+        widths = _fitted([widths[place] for place in kept], room, [headings[place] in firm for place in kept])
     lines = [_GAP.join(map(_padded, row, widths)).rstrip() for row in cells]
     # In one call: printing a thousand lines one by one takes as long as everything else.
     click.echo("\n".join([click.style(lines[0], dim=True), *lines[1:]]))
@@ -167,26 +167,58 @@ def print_json_list(items: Sequence[object]) -> None:
     if sys.stdout.isatty() or not items:
         click.echo(json.dumps(items, ensure_ascii=False, indent=2))
         return
-    lines = ",\n".join(json.dumps(item, ensure_ascii=False) for item in items)
+    lines = ",\n".join(map(json.JSONEncoder(ensure_ascii=False).encode, items))
     click.echo(f"[\n{lines}\n]")
 
 
-def _kept(headings: Sequence[str], widths: list[int], room: int, spare: Sequence[str]) -> list[int]:
+def job_data(data: dict[str, object], situation: Situation, now_ms: int) -> dict[str, object]:
+    """Return the JSON data of a job with its situation in words."""
+    waiting = situation.waiting
+    return {
+        **data,
+        "waiting_reason": "" if waiting is None else awaited_words(waiting, now_ms),
+        "situation": status_words(situation, now_ms),
+    }
+
+
+def _terminal_width() -> int:
+    import shutil  # noqa: PLC0415 - 2 ms that a list in a pipe does without
+
+    return shutil.get_terminal_size().columns
+
+
+def _escaped(column: tuple[str, ...]) -> tuple[str, ...]:
+    """Escape the invisible characters of a column; to look at all cells at once is faster, and most have none."""
+    text = "\n".join(set(column))
+    return column if shown_styled(text) == text else tuple(map(shown_styled, column))
+
+
+def _kept(
+    headings: Sequence[str], widths: list[int], room: int, spare: Sequence[str], firm: Sequence[str]
+) -> list[int]:
     """Return the indexes of the columns that fit."""
     kept = list(range(len(headings)))
+    least = [
+        min(width, _FIRM if heading in firm else _NARROW)
+        for heading, width in zip(headings, widths, strict=True)
+    ]
     for heading in spare:
-        least = sum(min(widths[place], _NARROW) for place in kept) + len(_GAP) * (len(kept) - 1)
-        if least <= room:
+        if sum(least[place] for place in kept) + len(_GAP) * (len(kept) - 1) <= room:
             break
         kept.remove(headings.index(heading))
     return kept
 
 
-def _fitted(widths: list[int], room: int) -> list[int]:
+def _fitted(widths: list[int], room: int, are_firm: Sequence[bool]) -> list[int]:
+    """Return the widths of columns that fit; firm ones shrink after the others."""
     fitted = list(widths)
-    for narrowest in (_NARROW, _NARROWEST):
-        while sum(fitted) + len(_GAP) * (len(fitted) - 1) > room and max(fitted) > narrowest:
-            fitted[fitted.index(max(fitted))] -= 1
+    for narrowest, firm in ((_NARROW, False), (_FIRM, True), (_NARROWEST, False), (_NARROWEST, True)):
+        places = [place for place, is_firm in enumerate(are_firm) if is_firm is firm]
+        while places and sum(fitted) + len(_GAP) * (len(fitted) - 1) > room:
+            widest = max(places, key=fitted.__getitem__)
+            if fitted[widest] <= narrowest:
+                break
+            fitted[widest] -= 1
     return fitted
 
 

@@ -1,4 +1,4 @@
-"""Starting the program when the user logs in, on each system in its own way."""
+"""Starting the program at login, implemented per system."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from halo_scheduler.paths import database_path
 
 
 class Autostart(Protocol):
-    """An entry that makes the system start a command when the user logs in."""
+    """A login entry that makes the system start a command."""
 
     def is_on(self) -> bool:
-        """Tell whether the entry is there and the user has not switched it off in the system's own settings."""
+        """Return whether the entry exists and is not disabled in the system's own settings."""
 
     def is_current(self, command: Sequence[str]) -> bool:
-        """Tell whether the entry would start just this command."""
+        """Return whether the entry starts exactly this command."""
 
     def program(self) -> str:
-        """Return the program that the entry would start; empty when it names none."""
+        """Return the program that the entry starts; empty if it names none."""
 
     def turn_on(self, command: Sequence[str]) -> None:
-        """Have the command, an argument list, executed at each login."""
+        """Run the command, an argument list, at each login."""
 
     def turn_off(self) -> None:
-        """Take the entry away."""
+        """Remove the entry."""
 
     def where(self) -> str:
-        """Name the file or the key that holds the entry."""
+        """Return the file or registry key of the entry."""
 
 
 def system_autostart() -> Autostart:
-    """Return the autostart of this system."""
+    """Return the autostart implementation of this system."""
     if sys.platform == "win32":
         from halo_scheduler.host.autostart.run_key import RunKey, WindowsRegistry  # noqa: PLC0415 - each system loads its own
 
@@ -50,21 +50,21 @@ def system_autostart() -> Autostart:
 
 
 def login_command(*, hidden: bool = True) -> list[str]:
-    """Return what starts this very installation of the desktop program, from any directory."""
+    """Return the command that starts this installation of the desktop program from any directory."""
     if not sys.executable:
         raise SchedulerError("this Python does not know its own place, so it cannot be started at login")
-    # -P: a folder "ui" in the directory the session starts us in is not taken for the program.
+    # -P: a folder "ui" in the session's working directory must not be imported.
     return [_without_console(sys.executable), "-P", "-m", "ui", *(["--hidden"] if hidden else [])]
 
 
 def _without_console(executable: str) -> str:
-    """Return the interpreter as it is, links and all: resolved, it would leave its virtual environment."""
+    """Return the interpreter path with its links unresolved, because resolving would leave the virtual environment."""
     beside = Path(executable).with_name("pythonw.exe")
     return str(beside) if sys.platform == "win32" and beside.exists() else executable
 
 
 def _variables() -> dict[str, str]:
-    """Return what the session at login may not know: where the data is, when that is not the usual place."""
+    """Return the variables that a login session lacks: the data folder, if it is not the default."""
     home = Path(os.path.abspath(database_path().parent))  # noqa: PTH100 - as given, with its links
     return {} if home == _usual_home() else {"HALO_HOME": str(home)}
 

@@ -1,4 +1,4 @@
-"""The file that holds an entry: read, replaced in one step, removed, with errors in sentences."""
+"""The file of a login entry: read, replaced atomically, removed, with errors as sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halo_scheduler.host.private_files import make_folders
 
 
 def read(path: Path) -> bytes | None:
-    """Return what the file holds; None when there is none."""
+    """Return the content of the file; None if there is none."""
     with _in_a_sentence("read", path):
         try:
             return path.read_bytes()
@@ -22,7 +22,7 @@ def read(path: Path) -> bytes | None:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Put the content in place of what was there, wholly or not at all; a link stays a link."""
+    """Replace the content atomically; a symbolic link stays a link."""
     with _in_a_sentence("write", path):
         make_folders(path.parent)
         target = Path(os.path.realpath(path))
@@ -40,7 +40,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove the file, if it is there."""
+    """Remove the file, if it exists."""
     with _in_a_sentence("remove", path), suppress(NotADirectoryError):
         path.unlink(missing_ok=True)
 

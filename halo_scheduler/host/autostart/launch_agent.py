@@ -1,4 +1,4 @@
-"""Start at login on macOS: a property list for launchd in the user's own folder."""
+"""Start at login on macOS: a launchd property list in the user's folder."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class LaunchAgent:
     """The launch agent `io.github.halo-scheduler`."""
 
     def __init__(self, *, folder: Path | None = None, variables: Mapping[str, str] | None = None) -> None:
-        """Take the folder of the agent, the user's own by default, and variables to be set for the program."""
+        """`folder` holds the agent, by default the user's own; `variables` are set for the program."""
         self._path = (folder or Path.home() / "Library" / "LaunchAgents") / f"{_LABEL}.plist"
         self._variables = dict(variables or {})
 
     def is_on(self) -> bool:
-        """Tell whether the agent is there and not disabled in its own file."""
+        """Return whether the agent exists and is not disabled in its own file."""
         agent = self._agent()
         return (
             bool(agent.get("ProgramArguments"))
@@ -30,18 +30,18 @@ class LaunchAgent:
         )
 
     def is_current(self, command: Sequence[str]) -> bool:
-        """Tell whether the agent would start just this command."""
+        """Return whether the agent starts exactly this command."""
         agent = self._agent()
         variables = agent.get("EnvironmentVariables", {})
         return agent.get("ProgramArguments") == list(command) and variables == self._variables
 
     def program(self) -> str:
-        """Return the program that the agent would start; empty when it names none."""
+        """Return the program that the agent starts; empty if it names none."""
         arguments = self._agent().get("ProgramArguments")
         return str(arguments[0]) if isinstance(arguments, list) and arguments else ""
 
     def turn_on(self, command: Sequence[str]) -> None:
-        """Write the agent. It is read at the next login: the program that asks for it already runs."""
+        """Write the agent; it takes effect at the next login."""
         agent = {
             "Label": _LABEL,
             "ProgramArguments": list(command),
@@ -58,14 +58,14 @@ class LaunchAgent:
         entry_file.remove(self._path)
 
     def where(self) -> str:
-        """Name the file."""
+        """Return the path of the file."""
         return str(self._path)
 
     def _agent(self) -> dict[str, object]:
-        """Return what the file says; nothing when there is none, or one that launchd could not read either."""
+        """Return the content of the file; empty if it is missing or launchd could not read it either."""
         try:
             agent = plistlib.loads(entry_file.read(self._path) or b"")
         except (plistlib.InvalidFileException, ExpatError, ValueError, AttributeError, IndexError):
-            # plistlib lets through what its parsers raise on a damaged file.
+            # plistlib passes on the errors of its parsers for a damaged file.
             return {}
         return agent if isinstance(agent, dict) else {}

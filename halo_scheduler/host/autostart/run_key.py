@@ -16,7 +16,7 @@ if sys.platform == "win32":
         """Values under HKEY_CURRENT_USER."""
 
         def read(self, key: str, name: str) -> object:
-            """Return a value; None when there is none."""
+            """Return a value; None if there is none."""
             try:
                 with winreg.OpenKey(winreg.HKEY_CURRENT_USER, key) as opened:
                     return winreg.QueryValueEx(opened, name)[0]
@@ -24,12 +24,12 @@ if sys.platform == "win32":
                 return None
 
         def write(self, key: str, name: str, text: str) -> None:
-            """Store a text, and make the key if need be."""
+            """Store a text, creating the key if needed."""
             with winreg.CreateKey(winreg.HKEY_CURRENT_USER, key) as opened:
                 winreg.SetValueEx(opened, name, 0, winreg.REG_SZ, text)
 
         def delete(self, key: str, name: str) -> None:
-            """Remove a value, if it is there."""
+            """Remove a value, if it exists."""
             try:
                 with winreg.OpenKey(winreg.HKEY_CURRENT_USER, key, 0, winreg.KEY_SET_VALUE) as opened:
                     winreg.DeleteValue(opened, name)
@@ -39,23 +39,23 @@ if sys.platform == "win32":
 
 _NAME = "HaloScheduler"
 _RUN = r"Software\Microsoft\Windows\CurrentVersion\Run"
-# Where the Task Manager keeps what the user has switched off: bytes, odd at the start for "off".
+# Where the Task Manager stores disabled entries: bytes, with an odd first byte for "disabled".
 _APPROVED = r"Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run"
-# Windows does not start a longer one, and says nothing.
+# Windows silently ignores longer commands.
 _LONGEST_COMMAND = 260
 
 
 class Registry(Protocol):
-    """The user's part of the registry."""
+    """Access to the user's part of the registry."""
 
     def read(self, key: str, name: str) -> object:
-        """Return a value; None when there is none."""
+        """Return a value; None if there is none."""
 
     def write(self, key: str, name: str, text: str) -> None:
-        """Store a text, and make the key if need be."""
+        """Store a text, creating the key if needed."""
 
     def delete(self, key: str, name: str) -> None:
-        """Remove a value, if it is there."""
+        """Remove a value, if it exists."""
 
 
 class RunKey:
@@ -65,23 +65,23 @@ class RunKey:
         self._registry = registry
 
     def is_on(self) -> bool:
-        """Tell whether the value is there and the Task Manager has not switched it off."""
+        """Return whether the value exists and is not disabled in the Task Manager."""
         if not self._command_line():
             return False
         approved = self._ask_approved()
         return not (isinstance(approved, bytes) and approved and approved[0] % 2)
 
     def is_current(self, command: Sequence[str]) -> bool:
-        """Tell whether the value would start just this command."""
+        """Return whether the value starts exactly this command."""
         return self._command_line() == subprocess.list2cmdline(command)
 
     def program(self) -> str:
-        """Return the program that the value would start; empty when it names none."""
+        """Return the program that the value starts; empty if it names none."""
         line = self._command_line().strip()
         return line[1:].partition('"')[0] if line.startswith('"') else line.partition(" ")[0]
 
     def turn_on(self, command: Sequence[str]) -> None:
-        """Write the value, and take back what the Task Manager had switched off."""
+        """Write the value, and re-enable it in the Task Manager."""
         line = subprocess.list2cmdline(command)
         if len(line) > _LONGEST_COMMAND:
             raise SchedulerError(
@@ -102,7 +102,7 @@ class RunKey:
             raise _refused("removed", error) from error
 
     def where(self) -> str:
-        """Name the key and the value."""
+        """Return the key and the value's name."""
         return rf"HKEY_CURRENT_USER\{_RUN}\{_NAME}"
 
     def _command_line(self) -> str:

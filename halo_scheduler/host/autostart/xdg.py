@@ -1,4 +1,4 @@
-"""Start at login on Linux and its kin: a desktop entry in the autostart folder."""
+"""Start at login on Linux and other XDG desktops: a desktop entry in the autostart folder."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class XdgAutostart:
     """The entry `halo-scheduler.desktop` in the user's autostart folder."""
 
     def __init__(self, *, folder: Path | None = None, variables: Mapping[str, str] | None = None) -> None:
-        """Take the folder of the entry, the user's own by default, and variables to be set for the program."""
+        """`folder` holds the entry, by default the user's own; `variables` are set for the program."""
         self._path = (folder or _users_folder()) / _NAME
         self._variables = dict(variables or {})
 
     def is_on(self) -> bool:
-        """Tell whether the entry is there and no desktop has switched it off."""
+        """Return whether the entry exists and no desktop has disabled it."""
         entry = self._entry()
         if not entry.get("Exec") or entry.get("Hidden", "").lower() == "true":
             return False
@@ -33,11 +33,11 @@ class XdgAutostart:
         return all(value.lower() != "false" for value in switches)
 
     def is_current(self, command: Sequence[str]) -> bool:
-        """Tell whether the entry would start just this command."""
+        """Return whether the entry starts exactly this command."""
         return self._entry().get("Exec") == self._exec_value(command)
 
     def program(self) -> str:
-        """Return the program that the entry would start; empty when it names none."""
+        """Return the program that the entry starts; empty if it names none."""
         words = _read_words(self._entry().get("Exec", ""))
         if words and Path(words[0]).name == "env":
             words = [word for word in words[1:] if "=" not in word or "/" in word.partition("=")[0]]
@@ -46,7 +46,7 @@ class XdgAutostart:
         return words[0] if words else ""
 
     def turn_on(self, command: Sequence[str]) -> None:
-        """Write the entry, in place of one that was there."""
+        """Write the entry, replacing an existing one."""
         lines = (
             _GROUP,
             "Type=Application",
@@ -65,11 +65,11 @@ class XdgAutostart:
         entry_file.remove(self._path)
 
     def where(self) -> str:
-        """Name the file."""
+        """Return the path of the file."""
         return str(self._path)
 
     def _entry(self) -> dict[str, str]:
-        """Return the keys of the entry as they are written; none when there is no entry."""
+        """Return the raw keys of the entry; none if there is no entry."""
         text = os.fsdecode(entry_file.read(self._path) or b"")
         keys: dict[str, str] = {}
         group = ""
@@ -82,7 +82,7 @@ class XdgAutostart:
         return keys
 
     def _exec_value(self, command: Sequence[str]) -> str:
-        # A desktop, and `env` too, may take a program with "=" in its path for a variable: the shell does not.
+        # A desktop and `env` may mistake a program path with "=" for a variable; the shell does not.
         words = [*_THROUGH_SHELL, *command] if "=" in command[0] else list(command)
         if self._variables:
             words = ["env", *(f"{name}={value}" for name, value in self._variables.items()), *words]
@@ -90,7 +90,7 @@ class XdgAutostart:
 
 
 def _exec_word(word: str) -> str:
-    """Quote an argument as the Desktop Entry Specification wants it in `Exec`, and that as a value in a file."""
+    """Quote an argument for `Exec` by the Desktop Entry Specification, then escape it as a value."""
     if word and word.isascii() and all(sign.isalnum() or sign in "-_./:@+,=" for sign in word):
         return word
     quoted = "".join(f"\\{sign}" if sign in '"`$\\' else sign for sign in word).replace("%", "%%")
@@ -101,7 +101,7 @@ def _exec_word(word: str) -> str:
 
 
 def _read_words(value: str) -> list[str]:
-    """Return the arguments of an `Exec` value: first the escapes of a value are undone, then the quotes."""
+    """Return the arguments of an `Exec` value: undo the escapes of a value, then the quotes."""
     escapes = {"s": " ", "\\": "\\", **{escape[1]: sign for sign, escape in _OTHER_ESCAPES.items()}}
     text = re.sub(r"\\(.)", lambda match: escapes.get(match[1], match[0]), value)
     words = re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s"]+)', text, re.DOTALL)
@@ -110,6 +110,6 @@ def _read_words(value: str) -> list[str]:
 
 def _users_folder() -> Path:
     configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    # The specification has a relative path ignored.
+    # By the specification, a relative path is ignored.
     home = configured if configured.is_absolute() else Path.home() / ".config"
     return home / "autostart"

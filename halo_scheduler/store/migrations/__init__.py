@@ -1,1 +1,1 @@
-"""The numbered steps of the schema; a released one is never edited."""
+"""The numbered migrations of the schema; a released one is never edited."""

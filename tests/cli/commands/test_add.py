@@ -20,10 +20,11 @@ from halo_scheduler import (
     Once,
     Policy,
     Prompt,
+    Reminder,
     Retry,
 )
 from halo_scheduler.cli import halo
-from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.conditions.looking import ConditionState
 from halo_scheduler.model import (
     BodyKind,
     Caps,
@@ -110,6 +111,8 @@ def test_an_anchor_may_be_given() -> None:
                 grace="3s",
             ),
         ),
+        (["--remind", "Stand up"], Reminder(title="Stand up")),
+        (["--remind", "Stand up\nand stretch"], Reminder(title="Stand up", text="and stretch")),
         (["--http", "GET", "https://example.org/x"], HttpRequest(url="https://example.org/x")),
         (
             [
@@ -220,7 +223,8 @@ def test_caps_and_reading_lines_are_as_asked(options: list[str], reads_lines: bo
     assert _add("--manual", *caps, *options, "--prompt", "x").exit_code == 0
     with Scheduler.open() as scheduler:
         (job,) = scheduler.list_jobs()
-        assert job.policy == Policy(caps=Caps(runs_per_day=5, cost_per_day=1.5), reads_lines=reads_lines)
+        caps_given = Caps(runs_per_day=5, cost_per_day=1.5)
+        assert job.policy == Policy(caps=caps_given, reads_lines=reads_lines, notify=Notify.SETTINGS)
         assert job.reads_lines is (True if reads_lines is None else reads_lines)
 
 
@@ -248,6 +252,7 @@ def test_conditions_and_what_goes_with_them_are_as_asked(
             keep_awake=True,
             assistants_may_run=False,
             in_quiet_time=InQuietTime.SKIP,
+            notify=Notify.SETTINGS,
         )
 
 
@@ -300,13 +305,15 @@ def test_the_policy_is_as_asked() -> None:
         )
 
 
-def test_without_options_the_policy_is_the_usual_one_and_a_request_gets_five_minutes() -> None:
+def test_without_options_the_policy_follows_the_settings_and_a_request_gets_five_minutes() -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.settings.change(default_time_limit="3h")
     _add("--manual", "--", "true")
     CliRunner().invoke(halo, ["add", "request", "--manual", "--http", "GET", "http://example.org"])
     with Scheduler.open() as scheduler:
         assert {job.name: job.policy for job in scheduler.list_jobs()} == {
-            "job": Policy(),
-            "request": Policy(time_limit="5m"),
+            "job": Policy(time_limit="3h", notify=Notify.SETTINGS),
+            "request": Policy(time_limit="5m", notify=Notify.SETTINGS),
         }
 
 
@@ -332,6 +339,9 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
         (["--manual"], "give an action"),
         (["--", "true"], "give exactly one of"),
         (["--manual", "--http", "GET", "http://example.org", "--", "true"], "give only one of"),
+        (["--manual", "--remind", "x", "--prompt", "y"], "give only one of"),
+        (["--manual", "--remind", " "], "--remind: is empty"),
+        (["--manual", "--remind", "x", "--dir", "/"], "--dir needs a command, a request or a prompt"),
         (["--manual", "--http", "GET", "ftp://example.org"], "must begin with http"),
         (["--manual", "--http", "GET", "http://me:pw@example.org"], "user name or password"),
         (
@@ -404,3 +414,36 @@ def test_wrong_use_is_refused_and_nothing_is_stored(arguments: list[str], senten
 def test_a_name_is_taken_once() -> None:
     _add("--manual", "--", "true")
     assert "already a job named 'job'" in str(_add("--manual", "--", "true").exception)
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(halo, arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "warning"),
+    [
+        (["--", "ls | wc"], "▲ 'ls | wc' is passed literally; pipes, wildcards and variables need a shell"),
+        (["--", "ls", ">", "x"], "▲ '>' is passed literally"),
+        (["--", "echo", "$HOME"], "▲ '$HOME' is passed literally"),
+        (
+            ["--", "no-such-program-here"],
+            "▲ job cannot start: there is no program 'no-such-program-here' on the PATH",
+        ),
+        (["--dir", "/nope", "--", "ls"], "▲ job cannot start: the working directory '/nope' does not exist"),
+    ],
+)
+def test_what_cannot_start_is_told_when_it_is_added_and_when_it_is_changed(
+    arguments: list[str], warning: str
+) -> None:
+    assert warning in _run("add", "job", "--every", "1h", *arguments).output
+    _run("add", "other", "--every", "1h", "--", "true")
+    assert warning.replace("job", "other") in _run("edit", "other", *arguments).output
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--", "find", ".", "-name", "*.log"], ["--shell", "/bin/sh", "--", "ls | wc"]]
+)
+def test_what_can_start_is_added_without_a_warning(arguments: list[str]) -> None:
+    lines = _run("add", "job", "--every", "1h", *arguments).stdout.splitlines()
+    assert [line for line in lines if line.startswith("▲")] == []

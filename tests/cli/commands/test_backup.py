@@ -38,7 +38,7 @@ def test_a_damaged_database_says_how_to_get_it_back(home: Path) -> None:
     broken = _halo("status")
     assert broken.returncode == 1
     assert "halo backup restore --latest" in broken.stderr
-    restored = _halo("backup", "restore", "--latest")
+    restored = _halo("backup", "restore", "--latest", "--yes")
     assert restored.returncode == 0, restored.stderr
     assert "the previous database is now" in restored.stdout
     with Scheduler.open() as scheduler:
@@ -49,7 +49,7 @@ def test_a_chosen_backup_is_restored(home: Path) -> None:
     made = _halo("backup").stdout.strip()
     with Scheduler.open() as scheduler:
         scheduler.add_job("later", Every("1h"))
-    assert _halo("backup", "restore", made).returncode == 0
+    assert _halo("backup", "restore", made, "--yes").returncode == 0
     with Scheduler.open() as scheduler:
         assert [job.name for job in scheduler.list_jobs()] == ["job"]
     assert len(list(home.glob("*.replaced"))) == 1
@@ -62,6 +62,6 @@ def test_wrong_use_is_said() -> None:
         2,
         "halo: give either --latest or a backup file\nusage: halo backup restore [OPTIONS] [FILE]\n",
     )
-    none = _halo("backup", "restore", "--latest")
+    none = _halo("backup", "restore", "--latest", "--yes")
     assert none.returncode == 1
     assert "there is no usable backup" in none.stderr

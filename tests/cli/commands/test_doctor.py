@@ -22,8 +22,8 @@ from halo_scheduler import Command, Every
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.host.autostart import login_command, system_autostart
 from halo_scheduler.host.private_files import make_private_folder
-from halo_scheduler.service.backups import make_backup
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.service.settings import make_backup
 
 _HALO = Path(sys.executable).parent / "halo"
 
@@ -190,3 +190,27 @@ def test_a_daemon_at_work_is_looked_at_without_disturbing_it(
     (engine,) = (item for item in data["findings"] if item["topic"] == "engine")
     assert engine["mark"] == "look"
     assert "ended unexpectedly" in engine["what"]
+
+
+def test_a_report_counts_and_names_nothing(home: Path) -> None:
+    with Scheduler.open(home / "halo.db") as scheduler:
+        command = Command(argv=("/opt/very-private",), environment={"HIDDEN_VARIABLE": "hidden value"})
+        scheduler.add_job("my private job", Every("5m"), command, group="my private group")
+        scheduler.secrets.set("PRIVATE_NAME", "abcd1234", in_file=True)
+    text = _doctor("--report").stdout
+    for told in (
+        "Halo Scheduler ",
+        "Installed as: source tree",
+        "Jobs: 1 idle",
+        "Actions: 1 command",
+        "Check of jobs: ",
+    ):
+        assert told in text
+    for private in ("private", "hidden", "HIDDEN", "PRIVATE", "abcd1234", str(home)):
+        assert private not in text
+
+
+def test_a_report_is_made_before_the_first_use_too(home: Path) -> None:
+    text = _doctor("--report").stdout
+    assert "Engine: not responding" in text
+    assert everything_in(home) == {}

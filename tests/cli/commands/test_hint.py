@@ -60,7 +60,7 @@ def test_a_pace_is_advised_by_a_person() -> None:
     first, *why = result.stdout.splitlines()
     assert first == "poll; next: in 5 min"
     assert any("You asked for a run every 5 min (release day)" in line for line in why)
-    assert any("What was asked for counts until" in line for line in why)
+    assert any("Hint active until" in line for line in why)
 
 
 def test_a_run_is_advised_and_the_advice_counts_until_then() -> None:
@@ -121,7 +121,7 @@ def test_advice_for_a_paused_job_says_that_it_waits() -> None:
         (["poll", "--clear", "--reason", "x"], "use --ttl and --reason with --every or --at", 2),
         (["poll", "--every", "5"], "--every: cannot read the interval '5'", 2),
         (["poll", "--every", "5m", "--ttl", "0s"], "--ttl: the interval '0s' is zero", 2),
-        (["poll", "--every", "5m", "--ttl", "367d"], "--ttl: advice counts for 366d at most", 2),
+        (["poll", "--every", "5m", "--ttl", "367d"], "--ttl: a hint lasts 366d at most", 2),
         (["poll", "--every", "5m", "--reason", "a\nb"], "--reason: must be a single line", 2),
         (["poll", "--at", "soon"], "--at: cannot read the time 'soon'", 2),
         (["poll", "--at", "2020-01-01 10:00"], "--at: this time is in the past", 2),

@@ -69,7 +69,7 @@ def test_settled_questions_are_shown_when_they_are_wanted(scheduler: Scheduler) 
     assert "halo answer RUN" not in text
 
 
-@pytest.mark.parametrize("how", ["id", "beginning", "name", "job id"])
+@pytest.mark.parametrize("how", ["id", "beginning", "name", "job id", "question id"])
 def test_the_question_that_is_meant_is_found(scheduler: Scheduler, how: str) -> None:
     job_id = _job(scheduler)
     question = ask(scheduler, job_id)
@@ -77,8 +77,9 @@ def test_the_question_that_is_meant_is_found(scheduler: Scheduler, how: str) -> 
     scheduler._store.database.rows(
         "UPDATE scheduler_questions SET run_id = 'abcdef0123' WHERE id = ?", [question.id]
     )
-    wanted = {"id": "abcdef0123", "beginning": "abcd", "name": "review", "job id": job_id}[how]
-    done = _halo("answer", wanted, "the second")
+    wanted = {"id": "abcdef0123", "beginning": "abcd", "name": "review", "job id": job_id}
+    wanted["question id"] = json.loads(_halo("inbox", "--json").output)[0]["id"]
+    done = _halo("answer", wanted[how], "the second")
     assert done.exit_code == 0, done.exception
     assert done.output.startswith("answered; review runs as soon as Halo is running")
     found = question_of(scheduler, question)
@@ -171,5 +172,5 @@ def test_an_empty_answer_is_none(scheduler: Scheduler) -> None:
 def test_without_an_engine_nobody_waits_for_an_answer_to_be_heard(scheduler: Scheduler) -> None:
     question = ask(scheduler, _job(scheduler))
     error = _halo("answer", "review", "x", "--wait").exception
-    assert "start it with: halo daemon" in str(error)
+    assert "Halo isn't running" in str(error)
     assert question_of(scheduler, question).state is QuestionState.OPEN

@@ -27,16 +27,16 @@ from halo_scheduler import (
     Outcome,
     Policy,
     Prompt,
+    Reminder,
 )
 from halo_scheduler.cli import halo
 from halo_scheduler.cli.terminal import terminal as shown
 from halo_scheduler.clock import ManualClock, SystemClock
 from halo_scheduler.model import Action, Caps, StatusReason
 from halo_scheduler.model.work_source import FolderSource, GithubSource
-from halo_scheduler.schedule.days import local_day
+from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.outputs import StoredOutput
-from halo_scheduler.store.usage import Spent
+from halo_scheduler.store.runs import Spent, StoredOutput
 from halo_scheduler.wording.status import moment_words
 
 _SECRET_NAME = "TOKEN"  # noqa: S105 - a name
@@ -83,7 +83,7 @@ def test_the_list_has_what_one_wants_to_know() -> None:
         scheduler.pause_job(paused)
     lines = _halo("list").output.splitlines()
     assert [line.split()[:2] for line in lines] == [["NAME", "SCHEDULE"], ["●", "backup"], ["⏸", "report"]]
-    assert "every 15 minutes" in lines[1]
+    assert "every 15 min" in lines[1]
     assert "in 15 min" in lines[1]
     assert "never" in lines[1]
     assert "paused" in lines[2]
@@ -126,6 +126,8 @@ def test_json_has_the_field_names_of_the_library() -> None:
         (Command(line="a | b", shell="sh"), "a | b (sh)"),  # noqa: S604 - a value, not a call
         (HttpRequest(url="https://example.org/"), "GET https://example.org/"),
         (Prompt(text="write"), "asks the default agent: write"),
+        (Reminder(title="Stand up"), "reminds you: Stand up"),
+        (Reminder(title="Stand up", text="and stretch"), "reminds you: Stand up (and stretch)"),
         (Prompt(text=" ", agent="codex"), "asks codex: Execute scheduled task."),
         (
             Prompt(text="x", work_source=FolderSource(path="/tasks")),
@@ -238,14 +240,6 @@ def test_what_was_paused_by_a_person_goes_on_without_a_question(arguments: list[
     assert (done.returncode, done.stdout) == (0, "resumed backup; next: in 15 min\n")
 
 
-@pytest.mark.parametrize(
-    ("cost", "words"),
-    [(0, "0.00"), (0.1, "0.10"), (0.00001, "below 0.0001"), (0.125, "0.125"), (1_204, "1,204.00")],
-)
-def test_costs_are_short_but_not_lost(cost: float, words: str) -> None:
-    assert shown.cost_words(cost) == words
-
-
 def test_the_last_runs_are_shown_with_their_errors() -> None:
     clock = ManualClock(1_800_000_000_000)
     with Scheduler.open(clock=clock) as scheduler:
@@ -298,9 +292,26 @@ def test_a_wrong_name_suggests_the_nearest() -> None:
 def test_removing_puts_into_the_trash() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Manual())
-        done = _halo("remove", "backup")
+        done = _halo("remove", "backup", "--yes")
         assert done.output == "removed backup; restore it with: halo trash restore backup\n"
         assert [job.name for job in scheduler.list_removed()] == ["backup"]
+
+
+def test_without_a_terminal_nothing_is_removed_unless_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halo_scheduler.cli.terminal.confirm._open_terminal", lambda: None)
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("backup", Manual())
+        done = _halo("remove", "backup")
+        assert done.exit_code == 1
+        assert "nothing was changed: there is no terminal for the question; add --yes" in done.output
+        assert [job.name for job in scheduler.list_jobs()] == ["backup"]
+
+
+@pytest.mark.parametrize("command", ["run", "cancel", "logs"])
+def test_an_unknown_job_is_told_before_that_nothing_runs(command: str) -> None:
+    error = _halo(command, "nosuchjob").exception
+    assert isinstance(error, JobNotFoundError)
+    assert str(error) == "there is no job 'nosuchjob'"
 
 
 def test_a_table_fits_the_terminal_and_wide_signs_stay_aligned(
@@ -343,11 +354,11 @@ def test_a_pause_that_ends_fits_into_the_list() -> None:
 
 
 def test_a_long_text_goes_on_below_its_own_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "stops after 2 hours · no retries · gives up after 5 errors"
+    text = "stops after 2 hours · no retries · disabled after 5 errors"
     assert shown.folded(text, 12) == text
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "50")
-    assert shown.folded(text, 12) == f"stops after 2 hours · no retries ·\n{' ' * 12}gives up after 5 errors"
+    assert shown.folded(text, 12) == f"stops after 2 hours · no retries ·\n{' ' * 12}disabled after 5 errors"
     assert shown.folded("short", 12) == "short"
     monkeypatch.setenv("COLUMNS", "20")
     assert shown.folded(text, 12) == text
@@ -402,7 +413,7 @@ def test_what_nobody_has_started_is_late_in_the_list_which_says_so() -> None:
         assert _halo("list").stderr == ""
         scheduler.add_job("late", Every("15m"))
     done = _halo("list")
-    assert "late  every 15 minutes  overdue by 5 min" in done.stdout
+    assert "late  every 15 min  overdue by 5 min" in done.stdout
     assert done.stderr == '▲ Halo isn\'t running; start it with "halo" or "halo daemon"\n'
     assert "overdue by 5 min" in _halo("next").stdout
 
@@ -451,15 +462,7 @@ def test_following_without_an_engine_shows_what_there_is_and_says_that_nothing_c
         scheduler._store.outputs.insert([output])
     done = _halo("logs", "backup", "-f")
     assert done.stdout == "all done\n"
-    assert "start it with: halo daemon" in str(done.exception)
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "words"),
-    [(None, ""), (400, "0.4 s"), (12_000, "12 s"), (185_000, "3 min 5 s"), (7_800_000, "2 h 10 min")],
-)
-def test_durations_are_short(milliseconds: int | None, words: str) -> None:
-    assert shown.duration(milliseconds) == words
+    assert "Halo isn't running" in str(done.exception)
 
 
 def test_listing_needs_neither_qt_nor_croniter_nor_the_keyring(home: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from halo_scheduler import After, Every, JobNotFoundError, Manual, ScheduleError
+from halo_scheduler import After, Every, JobNotFoundError, Manual, Once, ScheduleError
 from halo_scheduler.cli import halo
-from halo_scheduler.clock import SystemClock
+from halo_scheduler.clock import ManualClock, SystemClock
 from halo_scheduler.model import Job, JobStatus, StatusReason
+from halo_scheduler.service.lookup import find_job_to_run
 from halo_scheduler.service.scheduler import Scheduler
 
 _HOUR_MS = 3_600_000
@@ -75,6 +77,18 @@ def test_what_needs_a_look_stays_paused_and_is_named() -> None:
     assert _halo("resume", "made").output.startswith("resumed made; ")
 
 
+def test_a_job_whose_one_time_is_past_is_told_how_it_gets_a_new_one() -> None:
+    clock = ManualClock(SystemClock().now_ms() - _HOUR_MS)
+    with Scheduler.open(clock=clock) as scheduler:
+        scheduler.add_job("call home", Once(clock.now_ms() + 1_000), paused_by=StatusReason.IMPORTED)
+    done = _halo("resume", "call home")
+    assert done.exit_code == 1
+    assert (
+        "the one time of call home is past; set a new one with: halo edit 'call home' --once WHEN"
+        in done.stderr
+    )
+
+
 def test_one_wrong_name_leaves_all_as_they_are() -> None:
     for command in ("pause", "resume", "remove"):
         done = _halo(command, "backup", "reprot")
@@ -86,10 +100,10 @@ def test_one_wrong_name_leaves_all_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("pause",), "give either names of jobs or --all"),
-        (("pause", "backup", "--all"), "give either names of jobs or --all"),
-        (("resume",), "give either names of jobs, --all or --imported"),
-        (("resume", "backup", "--imported"), "give either names of jobs, --all or --imported"),
+        (("pause",), "give either names of jobs, --group or --all"),
+        (("pause", "backup", "--all"), "give either names of jobs, --group or --all"),
+        (("resume",), "give either names of jobs, --group, --all or --imported"),
+        (("resume", "backup", "--imported"), "give either names of jobs, --group, --all or --imported"),
         (("pause", "backup", "--for", "1h", "--until", "in 1h"), "give either --for or --until"),
     ],
 )
@@ -118,3 +132,60 @@ def test_a_disabled_job_can_be_paused_as_well() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("off", Manual(), enabled=False)
     assert _halo("pause", "off").output == "paused off; the job is also disabled\n"
+
+
+@pytest.fixture
+def group() -> None:
+    with Scheduler.open() as scheduler:
+        for name in ("night/second", "night/first"):
+            scheduler.add_job(name, Every("15m"), group="night")
+
+
+@pytest.mark.usefixtures("group")
+def test_a_group_is_paused_and_resumed_as_one() -> None:
+    assert sorted(_halo("pause", "--group", "night").output.splitlines()) == [
+        "paused night/first",
+        "paused night/second",
+    ]
+    assert _jobs()["backup"].status is JobStatus.IDLE
+    assert _halo("resume", "--group", "night").output == "resumed 2 jobs\n"
+    assert {job.status for job in _jobs().values()} == {JobStatus.IDLE}
+    assert str(_halo("pause", "--group", "nigth").exception) == (
+        "no jobs in the group 'nigth'; did you mean 'night'?"
+    )
+    assert "give either" in _halo("resume", "--group", "night", "--all").output
+
+
+@pytest.mark.usefixtures("group")
+def test_a_group_is_resumed_without_what_awaits_a_review() -> None:
+    crontab = "0 1 * * * x\n"
+    assert CliRunner().invoke(halo, ["import", "-", "--yes"], input=crontab).exit_code == 0
+    assert _halo("edit", "x", "--group", "night").exit_code == 0
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("made", Every("15m"), group="night", paused_by=StatusReason.ASSISTANT)
+    done = _halo("resume", "--group", "night")
+    assert done.stdout == "resumed 1 job\n"
+    assert done.stderr == "▲ still paused, review and resume by name: made\n"
+    assert _jobs()["x"].status is JobStatus.IDLE
+
+
+@pytest.mark.usefixtures("group")
+def test_the_status_of_a_group_shows_its_limit_and_each_of_its_jobs() -> None:
+    _halo("group", "night", "--max-concurrent", "1")
+    heading, columns, *rows = _halo("status", "night").output.splitlines()
+    assert heading == "night: 0 running, limit 1"
+    assert columns.split() == ["NAME", "NEXT", "LAST", "RUN", "ERRORS"]
+    assert sorted(row.split()[1] for row in rows) == ["night/first", "night/second"]
+    data = json.loads(_halo("status", "night", "--json").output)
+    assert (data["max_concurrent"], len(data["jobs"]), data["jobs"][0]["errors"]) == (1, 2, 0)
+    assert "no jobs in the group" in str(_halo("status", "day").exception)
+
+
+@pytest.mark.usefixtures("group")
+def test_running_a_group_means_its_first_job() -> None:
+    with Scheduler.open() as scheduler:
+        assert find_job_to_run(scheduler, "night").name == "night/second"
+        assert find_job_to_run(scheduler, "backup").name == "backup"
+        with pytest.raises(JobNotFoundError):
+            find_job_to_run(scheduler, "day")
+    assert "Halo isn't running" in str(_halo("run", "night").exception)

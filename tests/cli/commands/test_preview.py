@@ -41,6 +41,16 @@ def test_times_are_those_of_the_machine_unless_a_zone_is_given() -> None:
     assert "Sun 28 Mar 2027 09:00" in _show("--cron", "0 9 * * *", "--tz", "Asia/Tokyo", *_FROM)
 
 
+def test_times_in_another_zone_stand_beside_local_ones() -> None:
+    assert _show("--cron", "0 9 * * *", "--tz", "Asia/Tokyo", *_FROM, "-n", "2") == (
+        "at 09:00 every day (Asia/Tokyo)\n"
+        "\n"
+        "  Asia/Tokyo               local time\n"
+        "  Sun 28 Mar 2027 09:00    01:00         in 12 h\n"
+        "  Mon 29 Mar 2027 09:00    02:00         in 2 days\n"
+    )
+
+
 def test_json_has_epoch_milliseconds() -> None:
     data = _data("--every", "5s", "--anchor", "2027-03-27T12:00:01Z", *_FROM, "-n", "2")
     assert data["schedule"] == {"kind": "every", "every": "5s"}

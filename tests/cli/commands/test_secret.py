@@ -48,7 +48,7 @@ def test_a_private_file_may_be_chosen(home: Path) -> None:
     shown = _secret("list").output
     assert "TOKEN" in shown
     assert _VALUE not in shown
-    assert _secret("remove", "TOKEN").output == "deleted TOKEN\n"
+    assert _secret("remove", "TOKEN", "--yes").output == "deleted TOKEN\n"
     assert _VALUE not in (home / "halo-secrets.json").read_text()
     assert _secret("list").output == "no secrets yet; store one with: halo secret set NAME\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox, QPushButton
+from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.app.greeting import Greeting
@@ -29,6 +29,14 @@ def test_starting_at_login_is_chosen_beforehand(greeting: Greeting, qtbot: QtBot
     with qtbot.waitSignal(greeting.answered) as answered:
         _continue(greeting).click()
     assert answered.args == [True]
+
+
+@pytest.mark.parametrize("has_tray", [True, False])
+def test_a_tray_is_spoken_of_only_where_there_is_one(qtbot: QtBot, has_tray: bool) -> None:
+    made = Greeting(has_tray=has_tray)
+    qtbot.addWidget(made)
+    texts = [found.text() for found in made.findChildren(QLabel)]
+    assert any("tray" in text for text in texts) is has_tray
 
 
 def test_it_can_be_declined(greeting: Greeting, qtbot: QtBot) -> None:

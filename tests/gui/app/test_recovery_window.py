@@ -22,7 +22,7 @@ from halo_scheduler.errors import (
     StoreUnavailableError,
     UnsafeFilesError,
 )
-from halo_scheduler.service.backups import newest_usable
+from halo_scheduler.service.settings import newest_usable
 from ui.app.recovery_window import RecoveryWindow
 from ui.style.theme import Appearance
 

@@ -22,7 +22,7 @@ def test_what_the_first_window_does_not_need_is_loaded_after_it() -> None:
         *(
             "ui.app.session",
             "ui.main_window.details.job",
-            "ui.main_window.details.several",
+            "ui.main_window.details.actions",
             "ui.main_window.trash",
             "ui.forms.templates",
         ),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QSize
@@ -99,3 +100,37 @@ def test_one_that_was_never_seen_is_as_large_as_it_likes(
     assert made.size() == made.sizeHint().boundedTo(made.screen().availableSize() - QSize(16, 80))
     made.show()
     assert made.width() > 640
+
+
+class _Arranged(QWidget):
+    """A window with an arrangement of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("mainWindow")
+        self.state: dict[str, Any] = {}
+
+    def layout_state(self) -> dict[str, Any]:
+        return self.state
+
+    def restore_layout(self, state: Mapping[str, Any]) -> None:
+        self.state = dict(state)
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b"{"])
+def test_a_window_comes_up_arranged_as_it_was(
+    tmp_path: Path, backend: Backend, qtbot: QtBot, damage: bytes
+) -> None:
+    memory = WindowMemory(tmp_path, backend)
+    first, second, third = _Arranged(), _Arranged(), _Arranged()
+    for one in (first, second, third):
+        qtbot.addWidget(one)
+    memory.keep(first)
+    first.state = {"columns": [1, 2]}
+    first.show()
+    first.hide()
+    memory.keep(second)
+    assert second.state == {"columns": [1, 2]}
+    (tmp_path / "mainWindow.layout").write_bytes(damage)
+    memory.keep(third)
+    assert third.state == {}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from asking import ask
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QListWidget
 from pytestqt.qtbot import QtBot
 
@@ -17,7 +18,7 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import JobStatus
 from halo_scheduler.model.settings import Theme
-from halo_scheduler.rules.notices import Notice, NoticeKind
+from halo_scheduler.rules.notices import Notice, NoticeAction, NoticeKind
 from ui.app.about import AboutDialog
 from ui.app.greeting import Greeting
 from ui.app.program_log import ProgramLog
@@ -25,6 +26,7 @@ from ui.app.windows import Windows
 from ui.backend.backend import Backend
 from ui.editor.job_editor import JobEditor
 from ui.history.window import HistoryWindow
+from ui.main_window.more_menu import HelpTopic
 from ui.main_window.notes import Note
 from ui.main_window.window import MainWindow
 from ui.questions.card import QuestionCard
@@ -116,6 +118,39 @@ def _is_noted(stage: Stage, name: str) -> bool:
     return isinstance(found, Note) and found.isVisible()
 
 
+def test_a_click_on_the_icon_shows_the_window_and_hides_it_again(stage: Stage, qtbot: QtBot) -> None:
+    stage.tray.toggle_requested.emit()
+    qtbot.waitUntil(stage.main.isActiveWindow)
+    stage.tray.toggle_requested.emit()
+    assert not stage.main.isVisible()
+    stage.tray.toggle_requested.emit()
+    assert stage.main.isVisible()
+
+
+def test_what_a_notification_offers_is_done(stage: Stage, qtbot: QtBot) -> None:
+    job_id = stage.scheduler.add_job("backup", Every("1h"))
+    notice = Notice(kind=NoticeKind.FAILED, title="backup failed", text="", job_id=job_id)
+    stage.windows.act_on_notice(notice, NoticeAction.RUN_AGAIN)
+    qtbot.waitUntil(lambda: stage.scheduler._store.requests.has_trigger(job_id))
+    stage.windows.act_on_notice(notice, NoticeAction.PAUSE)
+    qtbot.waitUntil(lambda: _status(stage, job_id) is JobStatus.PAUSED)
+
+
+def _status(stage: Stage, job_id: str) -> JobStatus:
+    job = stage.scheduler.get_job(job_id)
+    assert job is not None
+    return job.status
+
+
+def test_a_job_is_watched_while_it_is_in_sight_in_the_active_window(stage: Stage, qtbot: QtBot) -> None:
+    job_id = stage.scheduler.add_job("backup", Every("1h"))
+    assert not stage.main.is_watching(job_id)
+    stage.windows.show_main()
+    qtbot.waitUntil(lambda: stage.main.is_watching(job_id))
+    stage.main.hide()
+    assert not stage.main.is_watching(job_id)
+
+
 def test_the_window_opens_the_others(stage: Stage, qtbot: QtBot) -> None:
     stage.main.new_job_requested.emit(None)
     qtbot.waitUntil(lambda: _is_open(JobEditor))
@@ -123,12 +158,52 @@ def test_the_window_opens_the_others(stage: Stage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: _is_open(HistoryWindow))
     stage.main.settings_requested.emit()
     qtbot.waitUntil(lambda: _is_open(SettingsDialog))
-    stage.main.about_requested.emit()
+    stage.main.help_requested.emit(HelpTopic.ABOUT)
     assert _is_open(AboutDialog)
     with qtbot.waitSignal(stage.windows.quit_requested):
         stage.main.quit_requested.emit()
     stage.windows.close_all()
     assert not any(map(_is_open, (HistoryWindow, SettingsDialog, AboutDialog, MainWindow)))
+
+
+class _Browser(QObject):
+    """Opens what a desktop would open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[QUrl] = []
+
+    @Slot(QUrl)
+    def open(self, address: QUrl) -> None:
+        self.opened.append(address)
+
+
+@pytest.fixture
+def browser() -> Iterator[_Browser]:
+    made = _Browser()
+    QDesktopServices.setUrlHandler("file", made, "open")  # type: ignore[arg-type] # the stub wants bytes, Qt text
+    yield made
+    QDesktopServices.unsetUrlHandler("file")
+
+
+def test_the_manual_opens_in_the_browser(
+    stage: Stage, browser: _Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "index.html"
+    monkeypatch.setattr("ui.app.windows.manual_page", lambda: page)
+    stage.main.help_requested.emit(HelpTopic.MANUAL)
+    assert browser.opened == [QUrl.fromLocalFile(str(page))]
+    assert not _is_noted(stage, "messageNote")
+
+
+def test_a_manual_that_is_not_built_is_said(
+    stage: Stage, browser: _Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.main.show()
+    monkeypatch.setattr("ui.app.windows.manual_page", lambda: None)
+    stage.main.help_requested.emit(HelpTopic.MANUAL)
+    assert browser.opened == []
+    assert _is_noted(stage, "messageNote")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreReplacedError, StoreUnavailableError
 from halo_scheduler.ipc.client import poke, socket_path
 from halo_scheduler.ipc.server import ChangeServer
+from halo_scheduler.model.alarms import StoreTrouble, TroubleKind
 from halo_scheduler.model.changes import Change, ChangeKind
 from ui.backend.backend import Backend
 from ui.backend.engine_link import EngineLink, EnginePlace, EngineState
@@ -83,6 +84,24 @@ def test_changes_told_by_the_engine_reach_the_window(stage: Stage, qtbot: QtBot)
         stage.server.tell(Change(ChangeKind.RUN_STARTED, "job", "run"))
     assert heard.args == [Change(ChangeKind.RUN_STARTED, "job", "run")]
     assert stage.link.state.place is EnginePlace.HERE
+
+
+def test_a_store_in_trouble_is_known_at_once_and_until_it_is_over(stage: Stage, qtbot: QtBot) -> None:
+    trouble = StoreTrouble(TroubleKind.FULL, _NOW, "the disk is full")
+    stage.server.start()
+    stage.server.tell_trouble(trouble)
+    stage.thread.begun.emit()
+    # Whoever subscribes later hears it, too.
+    qtbot.waitUntil(lambda: stage.backend.trouble == trouble)
+    stage.server.tell_trouble(None)
+    qtbot.waitUntil(lambda: stage.backend.trouble is None)
+
+
+def test_a_store_that_is_gone_is_trouble_as_well(stage: Stage) -> None:
+    stage.thread.failed.emit(StoreReplacedError("it was deleted"))
+    assert stage.backend.trouble == StoreTrouble(TroubleKind.GONE, _NOW, "it was deleted")
+    stage.thread.begun.emit()
+    assert stage.backend.trouble is None
 
 
 def test_what_changed_before_anybody_listened_is_read_anew(stage: Stage, qtbot: QtBot) -> None:

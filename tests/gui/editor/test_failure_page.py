@@ -66,3 +66,17 @@ def test_a_ladder_is_typed_and_told_in_words(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("ladder", "10s, 2m")
     assert desk.save().policy.backoff == Backoff.ladder(10_000, 120_000)
+
+
+def test_a_new_request_gets_five_minutes_unless_another_limit_was_chosen(bench: Bench) -> None:
+    desk = bench.open()
+    desk.write("name", "job")
+    desk.press("actionKind_http")
+    desk.write("url", "https://example.org/")
+    assert desk.save().policy.time_limit == "5m"
+    desk.press("actionKind_command")
+    desk.write("commandLine", "true")
+    assert desk.save().policy.time_limit == "2h"
+    desk.find(QSpinBox, "timeLimitNumber").setValue(3)
+    desk.press("actionKind_http")
+    assert desk.save().policy.time_limit == "3h"

@@ -107,6 +107,7 @@ def test_a_job_can_be_kept_from_assistants(bench: Bench) -> None:
                     in_progress="in progress",
                     base_url="https://git.example.org/api/v3",
                     closes=True,
+                    comments=True,
                 ),
             ),
         ),

@@ -15,10 +15,10 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Every, Outcome, Policy, Prompt, Run, Scheduler, SchedulerError
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.conditions.looking import ConditionState
 from halo_scheduler.model import Condition, JobSpec, MainsPower, Network, Proposal, StatusReason
-from halo_scheduler.model.agents import Agent
-from halo_scheduler.model.settings import Theme
+from halo_scheduler.model.messages import MessageKind, message, text_message
+from halo_scheduler.model.settings import Agent, Theme
 from ui.backend.backend import Backend
 from ui.editor.job_editor import JobEditor
 from ui.editor.sessions import EditorSessions
@@ -116,6 +116,49 @@ def test_what_was_changed_elsewhere_meanwhile_is_left_alone(stage: Stage, qtbot:
     assert (job.name, job.description) == ("copy", "from a terminal")
 
 
+def test_the_same_field_changed_elsewhere_is_told_and_replaced_only_by_a_second_save(
+    stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, str]] = []
+    monkeypatch.setattr(JobEditor, "show_error", lambda _self, path, sentence: told.append((path, sentence)))
+    job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND)
+    stage.editing.edit(job_id)
+    editor = stage.editor()
+    assert editor.draft.spec is not None
+    stage.scheduler.update_job(job_id, schedule=Every("7m"))
+    edited = replace(editor.draft.spec, schedule=Every("9m"))
+    editor.saved.emit(edited)
+    qtbot.waitUntil(lambda: len(told) == 1)
+    words = "Changed elsewhere since you opened it (schedule: every 7 minutes). Save again to replace that."
+    assert told == [("", words)]
+    job = stage.scheduler.get_job(job_id)
+    assert job is not None
+    assert job.schedule == Every("7m")
+    editor.saved.emit(edited)
+    qtbot.waitUntil(lambda: stage.saved == [job_id])
+    job = stage.scheduler.get_job(job_id)
+    assert job is not None
+    assert job.schedule == Every("9m")
+
+
+def test_the_switch_of_a_job_that_errors_disabled_resumes_it(stage: Stage, qtbot: QtBot) -> None:
+    job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND)
+    record = stage.scheduler._store.jobs.require(job_id)
+    with stage.scheduler._store.transaction():
+        disabled = record.evolve(disabled_reason=StatusReason.ERRORS, errors=5, next_run_at=None)
+        stage.scheduler._store.jobs.save_states([disabled])
+    for is_enabled, name in ((False, "renamed"), (True, "on")):
+        stage.editing.edit(job_id)
+        editor = stage.editor()
+        assert editor.draft.spec is not None
+        assert not editor.draft.spec.enabled
+        editor.saved.emit(replace(editor.draft.spec, name=name, enabled=is_enabled))
+        qtbot.waitUntil(lambda: not stage.editors())
+        job = stage.scheduler.get_job(job_id)
+        assert job is not None
+        assert (job.name, job.enabled, job.spec.enabled) == (name, is_enabled, True)
+
+
 def test_a_refused_job_stays_in_its_editor_with_the_reason(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,7 +251,9 @@ def test_an_unsaved_job_is_tried_without_a_trace(stage: Stage, monkeypatch: pyte
     stage.editor().test_requested.emit(_spec("backup"))
     stage.engine.trial_output.emit(1, b"hello")
     stage.engine.trial_output.emit(2, b"of another")
-    stage.engine.trial_ended.emit(1, Ended(run_id="x", outcome=Outcome.FAILURE, error="exit code 3"))
+    stage.engine.trial_ended.emit(
+        1, Ended(run_id="x", outcome=Outcome.FAILURE, message=text_message("exit code 3"))
+    )
     assert shown == [b"hello", (Outcome.FAILURE, "Failed: exit code 3")]
     assert stage.scheduler.get_run_log() == []
 
@@ -220,7 +265,13 @@ def test_what_a_tried_prompt_cost_and_would_ask_is_told(
     monkeypatch.setattr(JobEditor, "show_test_ended", lambda _self, run, _sentence: shown.append(run))
     stage.editing.new()
     stage.editor().test_requested.emit(replace(_spec("ask"), action=Prompt(text="sum up")))
-    ended = Ended(run_id="x", outcome=Outcome.SUCCESS, cost=0.12, question="which branch?", note="cut")
+    ended = Ended(
+        run_id="x",
+        outcome=Outcome.SUCCESS,
+        cost=0.12,
+        question="which branch?",
+        notes=(message(MessageKind.TEXT, text="cut"),),
+    )
     stage.engine.trial_ended.emit(1, ended)
     assert [(run.cost, run.note) for run in shown] == [(0.12, "asks: which branch? · cut")]
 

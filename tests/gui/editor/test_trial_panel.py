@@ -197,3 +197,15 @@ def test_closing_stops_the_test_run(bench: Bench) -> None:
 
 def _run(outcome: Outcome, error: str = "") -> Run:
     return Run(id="r", job_id="j", trigger=Trigger.TEST, source=Source.MANUAL, outcome=outcome, error=error)
+
+
+def test_a_test_run_needs_no_more_than_what_to_run(bench: Bench) -> None:
+    desk = bench.open()
+    desk.write("commandLine", "echo hello")
+    desk.press("scheduleKind_cron")
+    assert not desk.can_save
+    desk.press("testButton")
+    (spec,) = desk.tests
+    assert command_of(spec).argv == ("echo", "hello")
+    desk.write("commandLine", "")
+    assert not desk.find(QAbstractButton, "testButton").isEnabled()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import QLabel
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model.settings import Theme
@@ -54,3 +54,23 @@ def test_cards_come_back_to_one_row_without_a_gap_below(cards: Choices) -> None:
     assert cards.sizeHint().height() > height
     assert _columns(cards, 900) == 3
     assert cards.sizeHint().height() == height
+
+
+def test_cards_stay_in_place_when_a_scroll_bar_appears(cards: Choices, qtbot: QtBot) -> None:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    content = QWidget()
+    QVBoxLayout(content).addWidget(cards)
+    area.setWidget(content)
+    qtbot.addWidget(area)
+    area.show()
+    bars = Qt.ScrollBarPolicy
+    for width in range(300, 700, 3):
+        area.resize(width, 400)
+        found = []
+        for policy in (bars.ScrollBarAlwaysOff, bars.ScrollBarAlwaysOn):
+            area.setVerticalScrollBarPolicy(policy)
+            QCoreApplication.processEvents()
+            found.append(len({card.x() for card in cards.buttons()}))
+        assert found[0] == found[1], width
+    cards.setParent(None)

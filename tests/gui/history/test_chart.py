@@ -14,7 +14,7 @@ from halo_scheduler.model import Outcome
 from halo_scheduler.model.settings import Theme
 from ui.history.chart import DayChart
 from ui.history.chart_parts import SERIES, Legend, bucket_words, part_heights, series_words, short_count
-from ui.history.days import Bucket, DaySpan
+from ui.history.choice import Bucket, DaySpan
 from ui.style.theme import Appearance, Tone
 
 _FIRST = date(2026, 11, 16)

@@ -91,7 +91,7 @@ def test_a_row_has_everything(machine_in_berlin: None) -> None:  # noqa: ARG001 
     (row,) = _table(_page(_run(slot_at=0, exit_code=3, late_ms=5, attempt=2)))
     assert tuple(row) == COLUMNS
     assert row["outcome"] == "failure"
-    assert row["started"] == "1970-01-01 01:00:01"
+    assert (row["started"], row["utc_offset"]) == ("1970-01-01 01:00:01", "UTC+01:00")
     assert [row["duration_ms"], row["late_ms"], row["attempt"], row["http_status"]] == ["2500", "5", "2", ""]
 
 

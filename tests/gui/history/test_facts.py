@@ -12,8 +12,17 @@ from halo_scheduler import Manual, Scheduler
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Follower, Outcome, Proposal, Run, SkipReason, Source, Trigger
 from ui.history.choice import JobName
-from ui.history.facts import Fact, advice_of, facts_of, passed_words, problem_of, source_words
-from ui.history.relations import Relations, Relative, read_relations
+from ui.history.facts import (
+    Fact,
+    Relations,
+    Relative,
+    advice_of,
+    facts_of,
+    passed_words,
+    problem_of,
+    read_relations,
+    source_words,
+)
 from ui.style.wording import proposal_words
 
 _NOW = 1_800_000_000_000
@@ -68,7 +77,7 @@ def test_a_scheduled_run_tells_when_and_why() -> None:
 
 def test_a_run_by_hand_has_no_slot_and_is_not_late() -> None:
     facts = _facts(_run(trigger=Trigger.MANUAL, source=Source.MANUAL, late_ms=70_000))
-    assert facts["Started by"] == "you, by hand"
+    assert facts["Started by"] == "you, manually"
     assert not {"Planned for", "Why then", "Try"} & facts.keys()
     assert "late" not in facts["Started"]
 
@@ -145,13 +154,13 @@ def test_an_answer_is_what_started_its_run() -> None:
         (
             Outcome.SKIPPED,
             SkipReason.CAP,
-            "It did not run: it had reached its cap for the day.",
+            "It did not run: its daily limit was reached.",
             "goes on tomorrow",
         ),
         (
             Outcome.SKIPPED,
             SkipReason.NEEDS_INPUT,
-            "It did not run: it waited for your answer.",
+            "It did not run: it was waiting for an answer.",
             "Answer the question or dismiss it",
         ),
         (
@@ -253,7 +262,7 @@ def test_of_a_run_whose_cause_is_no_longer_in_the_log_it_is_told_that_there_was_
     ("reason", "words"),
     [
         ("condition", "2 times: it waited for its conditions"),
-        ("quiet time", "2 times: it waited for the end of a quiet time"),
+        ("quiet time", "2 times: it waited for the end of quiet hours"),
     ],
 )
 def test_times_that_were_passed_over_while_a_job_waited_say_why(reason: str, words: str) -> None:
@@ -270,4 +279,9 @@ def test_what_a_paused_follower_needs_is_told_only_where_it_was_to_follow() -> N
 def test_what_waited_in_vain_can_be_run_by_hand(reason: SkipReason) -> None:
     run = _run(outcome=Outcome.SKIPPED, reason=reason, started_at=None)
     assert problem_of(run).startswith("It did not run: it")
-    assert advice_of(run).startswith("By hand it starts")
+    assert advice_of(run).startswith("Manual runs ignore")
+
+
+def test_a_run_that_never_started_was_started_by_nobody() -> None:
+    run = _run(outcome=Outcome.MISSED, started_at=None)
+    assert "Started by" not in _facts(run)

@@ -19,10 +19,9 @@ from halo_scheduler import Outcome, Scheduler, Trigger
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
-from ui.history.choice import Choice
-from ui.history.days import DaySpan, day_start
+from ui.history.choice import Choice, DaySpan, day_start
 from ui.history.filters import Filters, Period
-from ui.history.job_picker import JobPicker
+from ui.history.pickers import JobPicker
 from ui.style.theme import Appearance
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")

@@ -26,9 +26,9 @@ from ui.history.choice import JobName
 from ui.history.facts_grid import YieldingArea
 from ui.history.run_pane import RunPane
 from ui.style.theme import Appearance
-from ui.widgets.link_line import LinkLine
+from ui.widgets.labels import WrappedText
 from ui.widgets.output_view import OutputView
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.signs import LinkLine
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_run_is_followed_while_it_runs(past: Past, backend: Backend, pane: Run
     past.end(run, b"one\ntwo\n")
     backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
     qtbot.waitUntil(lambda: _title(pane) == "Succeeded")
-    qtbot.waitUntil(lambda: child(pane, OutputView).text() == "one\ntwo\n")
+    qtbot.waitUntil(lambda: child(pane, OutputView).text() == "one\ntwo")
     assert not _is_shown(pane, "stopButton")
 
 

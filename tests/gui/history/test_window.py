@@ -9,9 +9,9 @@ import pytest
 from asking import ask
 from finding import child
 from past_runs import DAY, MINUTE, NOW, Past
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QStandardPaths, Qt
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QLineEdit, QPushButton, QSplitter
+from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QSplitter
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Outcome, Scheduler, Trigger
@@ -22,17 +22,16 @@ from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.history.chart import DayChart
 from ui.history.choice import Choice
-from ui.history.export import Format
-from ui.history.exporting import ExportBar, ExportButton
+from ui.history.export import ExportBar, ExportButton, Format
 from ui.history.overview import Overview
 from ui.history.run_pane import RunPane
 from ui.history.run_table import State
 from ui.history.run_view import RunTable
 from ui.history.window import HistoryWindow
 from ui.style.theme import ROW, Appearance
-from ui.widgets.link_line import LinkLine
+from ui.widgets.labels import WrappedText
 from ui.widgets.output_view import OutputView
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.signs import LinkLine
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -95,7 +94,7 @@ def test_the_first_run_ever_is_shown_live(
     past.end(run, b"one\n", Outcome.FAILURE)
     backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
     qtbot.waitUntil(lambda: child(window, QLabel, "runTitle").text() == "Failed")
-    qtbot.waitUntil(lambda: child(window, OutputView).text() == "one\n")
+    qtbot.waitUntil(lambda: child(window, OutputView).text() == "one")
 
 
 def test_nothing_fits_and_there_is_a_way_out(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
@@ -298,15 +297,51 @@ def test_escape_first_stops_a_search(past: Past, window: HistoryWindow, qtbot: Q
     assert field.text() == "needle"
 
 
-@pytest.mark.parametrize("keys", ["Esc", "Ctrl+W"])
-def test_a_key_closes_it_when_there_is_nothing_to_clear(
-    window: HistoryWindow, qtbot: QtBot, keys: str
-) -> None:
+def test_escape_never_closes_the_window_but_ctrl_w_does(window: HistoryWindow, qtbot: QtBot) -> None:
     _open(window, qtbot)
     with qtbot.waitActive(window):
         window.activateWindow()
-    QTest.keySequence(window, keys)
+    QTest.keySequence(window, "Esc")
+    assert window.isVisible()
+    QTest.keySequence(window, "Ctrl+W")
     assert not window.isVisible()
+
+
+def test_the_chart_and_the_output_show_what_a_search_has_found(
+    past: Past, window: HistoryWindow, qtbot: QtBot
+) -> None:
+    job_id = past.job()
+    past.run(job_id, NOW - 9 * MINUTE, output=b"hay\nneedle\n")
+    for _ in range(3):
+        past.run(job_id, output=b"hay")
+    _open(window, qtbot)
+    words = child(window, QLabel, "overviewWords")
+    qtbot.waitUntil(lambda: words.text() == "4 runs")
+    field = child(window, QLineEdit, "textFilter")
+    field.setText("needle")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: words.text() == "1 run")
+    qtbot.waitUntil(lambda: window.findChild(QPlainTextEdit, "outputScreen") is not None)
+    screen = child(window, QPlainTextEdit, "outputScreen")
+    qtbot.waitUntil(lambda: screen.textCursor().selectedText() == "needle")
+    field.clear()
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: words.text() == "4 runs")
+
+
+@pytest.mark.parametrize("size", [(640, 420), (1180, 420), (900, 420), (1366, 700)])
+def test_it_fits_small_screens_in_any_order(
+    past: Past, window: HistoryWindow, qtbot: QtBot, size: tuple[int, int]
+) -> None:
+    past.run(past.job(), output=b"x\n" * 50, outcome=Outcome.FAILURE)
+    _open(window, qtbot)
+    qtbot.waitUntil(lambda: _shown_run(window) is not None)
+    for width, height in ((1180, 760), (640, 420), size):
+        window.resize(width, height)
+        qtbot.wait(1)
+        assert (window.width(), window.height()) == (width, height)
+    assert child(window, Overview).isVisible() is (size == (1366, 700))
+    assert _table(window).height() > 2 * ROW
 
 
 def test_the_chart_counts_and_a_click_chooses_a_day(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
@@ -351,7 +386,10 @@ def test_a_narrow_window_puts_the_run_below_the_list(past: Past, window: History
 # --- Export -----------------------------------------------------------------------------------------
 
 
-def test_what_is_shown_is_exported(past: Past, window: HistoryWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_what_is_shown_is_exported(
+    past: Past, window: HistoryWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _place: str(tmp_path))
     job_id = past.job("=evil")
     past.runs(job_id, 450)
     past.run(past.job("other"))
@@ -360,6 +398,7 @@ def test_what_is_shown_is_exported(past: Past, window: HistoryWindow, qtbot: QtB
     qtbot.waitUntil(lambda: window.model.choice.job_id == job_id and window.model.state is State.READY)
     child(window, ExportButton).wanted.emit(Format.CSV)
     dialog = child(window, QFileDialog, "exportDialog")
+    assert Path(dialog.directory().path()) == tmp_path
     dialog.fileSelected.emit(str(tmp_path / "runs.csv"))
     dialog.reject()
     told = child(window, WrappedText, "exportText")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,10 @@ def actions(bench: Bench, window: QWidget) -> JobActions:
 def _choose(bench: Bench, actions: JobActions, *job_ids: str) -> None:
     jobs = bench.scheduler.jobs.get_many(job_ids)
     actions.set_jobs(jobs[job_id] for job_id in job_ids)
+
+
+def _named(menu: QMenu, name: str) -> QAction:
+    return next(action for action in menu.actions() if action.objectName() == name)
 
 
 def _status(bench: Bench, job_id: str) -> JobStatus:
@@ -135,7 +140,7 @@ def test_what_the_service_refuses_comes_as_a_sentence(
         bench.scheduler.trigger(job_id)
     with qtbot.waitSignal(actions.refused) as told:
         actions.run.trigger()
-    assert told.args == ["a is already running (and 1 more)"]
+    assert told.args == ["a manual run of a is already waiting to start (and 1 more)"]
 
 
 def test_editing_and_the_like_are_for_one_job(qtbot: QtBot, bench: Bench, actions: JobActions) -> None:
@@ -163,14 +168,15 @@ def test_the_menu_offers_what_fits_the_selection(
     actions.fill_menu(menu)
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts == [
-        *("Run now", "Stop", "Edit…", "Duplicate…", "Pause", "Job history", "Group “r&&d”", "Delete"),
+        *("Run now", "Stop", "Edit…", "Duplicate…", "Pause", "Job history", "Move to group"),
+        *("Group “r&&d”", "Delete"),
     ]
     group = menu.findChild(QMenu, "groupMenu")
     assert group is not None
     with qtbot.waitSignal(actions.group_wanted) as only:
-        group.actions()[0].trigger()
+        _named(group, "onlyGroup").trigger()
     with qtbot.waitSignal(actions.limit_wanted) as limit:
-        group.actions()[1].trigger()
+        _named(group, "limitGroup").trigger()
     assert only.args == limit.args == ["r&d"]
 
 
@@ -237,3 +243,15 @@ def test_only_a_single_job_that_asks_can_be_answered(
     with qtbot.waitSignal(actions.answer_wanted) as told:
         actions.answer.trigger()
     assert told.args == [asks]
+
+
+def test_a_finished_job_does_not_offer_to_resume(bench: Bench, actions: JobActions) -> None:
+    job_id = bench.scheduler.add_job("a", Manual())
+    bench.scheduler.pause_job(job_id)
+    paused = bench.scheduler.get_job(job_id)
+    assert paused is not None
+    actions.set_jobs([paused])
+    assert actions.resume.isEnabled()
+    done = replace(paused, status=JobStatus.DISABLED, status_reason=StatusReason.DONE)
+    actions.set_jobs([done])
+    assert not actions.resume.isEnabled()

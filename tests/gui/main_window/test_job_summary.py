@@ -7,8 +7,8 @@ from job_values import MINUTE, NOW, make_job, row_of
 
 from halo_scheduler.model import InQuietTime, JobStatus, Policy, StatusReason, WaitingFor
 from halo_scheduler.model.quiet_times import Quiet, QuietTime
-from ui.main_window.job_totals import sum_up
-from ui.widgets.waiting_text import waiting_line
+from ui.main_window.job_loader import sum_up
+from ui.widgets.job_text import waiting_line
 
 
 def test_without_jobs_nothing_comes() -> None:

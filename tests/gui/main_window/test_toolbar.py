@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from job_values import make_job, row_of
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
-from ui.main_window.table.job_rows import JobFilter, StatusChoice
+from halo_scheduler import HttpRequest
+from ui.main_window.table.job_filter import JobFilter, KindChoice, StatusChoice
 from ui.main_window.toolbar import JobToolbar, menu_text
 from ui.style.theme import Appearance
 
@@ -44,8 +46,48 @@ def test_every_letter_is_searched_for(toolbar: JobToolbar) -> None:
 def test_a_status_is_chosen_and_shown(qtbot: QtBot, toolbar: JobToolbar) -> None:
     with qtbot.waitSignal(toolbar.filter_changed) as told:
         _action(toolbar, "statusFilterMenu", "Failing").trigger()
-    assert told.args == [JobFilter(status=StatusChoice.FAILING)]
+    assert told.args == [JobFilter(statuses=frozenset({StatusChoice.FAILING}))]
     assert _button(toolbar, "statusFilter").text() == "Failing"
+
+
+def test_several_statuses_and_kinds_are_chosen_together(qtbot: QtBot, toolbar: JobToolbar) -> None:
+    for text in ("Failing", "Paused"):
+        _action(toolbar, "statusFilterMenu", text).trigger()
+    assert _button(toolbar, "statusFilter").text() == "Failing, Paused"
+    with qtbot.waitSignal(toolbar.filter_changed) as told:
+        _action(toolbar, "statusFilterMenu", "Prompts").trigger()
+    statuses = frozenset({StatusChoice.FAILING, StatusChoice.PAUSED})
+    assert told.args == [JobFilter(statuses=statuses, kinds=frozenset({KindChoice.PROMPT}))]
+    assert _button(toolbar, "statusFilter").text() == "3 filters"
+    _action(toolbar, "statusFilterMenu", "Failing").trigger()
+    assert not _action(toolbar, "statusFilterMenu", "Failing").isChecked()
+    _action(toolbar, "statusFilterMenu", "All jobs").trigger()
+    assert _button(toolbar, "statusFilter").text() == "All jobs"
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_each_choice_tells_its_number_of_jobs_and_a_click_leaves_the_menu_open(qtbot: QtBot) -> None:
+    jobs = [make_job("a", errors=1), make_job("b", action=HttpRequest(url="https://example.com/"))]
+    toolbar = JobToolbar(Appearance(), rows=lambda: [row_of(job) for job in jobs])
+    qtbot.addWidget(toolbar)
+    menu = toolbar.findChild(QMenu, "statusFilterMenu")
+    assert menu is not None
+    menu.popup(toolbar.pos())
+    texts = [action.text() for action in menu.actions() if action.isVisible() and action.text()]
+    assert texts == [
+        *("All jobs\t2", "Running\t0", "Needs you\t0", "Waiting\t0", "Failing\t1", "Paused\t0"),
+        *("Disabled or finished\t0", "Commands\t0", "HTTP requests\t1", "Prompts\t0", "Functions\t1"),
+    ]
+    failing = _action(toolbar, "statusFilterMenu", "Failing")
+    QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(failing).center())
+    assert failing.isChecked()
+    assert menu.isVisible()
+    menu.close()
+
+
+def test_the_search_says_what_it_looks_through(toolbar: JobToolbar) -> None:
+    assert toolbar.search_field.placeholderText() == "Search names, commands, schedules"
+    assert "URLs" in toolbar.search_field.toolTip()
 
 
 def test_a_group_is_chosen_and_has_its_limit_in_its_menu(qtbot: QtBot, toolbar: JobToolbar) -> None:
@@ -75,7 +117,7 @@ def test_an_ampersand_in_a_group_is_an_ampersand(toolbar: JobToolbar) -> None:
 
 
 def test_clearing_shows_everything_and_tells_so_once(qtbot: QtBot, toolbar: JobToolbar) -> None:
-    toolbar.set_filter(JobFilter("a", StatusChoice.OFF, "web"))
+    toolbar.set_filter(JobFilter("a", frozenset({StatusChoice.OFF}), group="web"))
     told: list[JobFilter] = []
     toolbar.filter_changed.connect(told.append)
     toolbar.clear()

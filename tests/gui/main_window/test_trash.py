@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from job_values import NASTY, make_job
-from PySide6.QtWidgets import QListWidget, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.main_window.trash import TrashDialog
@@ -31,13 +31,13 @@ def _restore(dialog: TrashDialog) -> QPushButton:
 
 
 def test_an_empty_trash_says_so(dialog: TrashDialog) -> None:
-    dialog.set_jobs([])
+    dialog.set_jobs([], {})
     assert _list(dialog).isHidden() or not _list(dialog).count()
     assert not _restore(dialog).isEnabled()
 
 
 def test_what_is_chosen_is_wanted_back(qtbot: QtBot, dialog: TrashDialog) -> None:
-    dialog.set_jobs([make_job("a"), make_job("b")])
+    dialog.set_jobs([make_job("a"), make_job("b")], {})
     _list(dialog).selectAll()
     with qtbot.waitSignal(dialog.restore_wanted) as told:
         _restore(dialog).click()
@@ -45,7 +45,35 @@ def test_what_is_chosen_is_wanted_back(qtbot: QtBot, dialog: TrashDialog) -> Non
 
 
 def test_names_are_shown_as_they_are(dialog: TrashDialog) -> None:
-    dialog.set_jobs([make_job(NASTY)])
+    dialog.set_jobs([make_job(NASTY)], {})
     item = _list(dialog).item(0)
     assert item.text().startswith("<b>bold</b> & ")
-    assert "&lt;b&gt;" in item.toolTip()
+    assert "<\u2060b>" in item.toolTip()
+
+
+def test_the_day_of_deletion_is_shown_and_searched(dialog: TrashDialog) -> None:
+    dialog.set_jobs([make_job("alpha"), make_job("beta")], {"alpha": 1_784_000_000_000})
+    rows = [_list(dialog).item(row) for row in range(2)]
+    assert "deleted 14 Jul 2026" in rows[0].text()
+    search = dialog.findChild(QLineEdit, "trashSearch")
+    assert search is not None
+    search.setText("BET")
+    assert [row.isHidden() for row in rows] == [True, False]
+    assert not _restore(dialog).isEnabled()
+
+
+@pytest.mark.parametrize(("name", "deleted"), [("deleteButton", ["a"]), ("emptyTrashButton", ["a", "b"])])
+def test_jobs_are_deleted_for_good_after_a_question(
+    qtbot: QtBot, dialog: TrashDialog, name: str, deleted: list[str]
+) -> None:
+    dialog.set_jobs([make_job("a"), make_job("b")], {})
+    ask, confirm = (dialog.findChild(QPushButton, one) for one in (name, "confirmDeleteButton"))
+    question = dialog.findChild(QLabel, "trashQuestionText")
+    assert ask is not None
+    assert confirm is not None
+    assert question is not None
+    ask.click()
+    assert question.text().startswith("This permanently deletes ")
+    with qtbot.waitSignal(dialog.deletion_wanted) as told:
+        confirm.click()
+    assert told.args == [deleted]

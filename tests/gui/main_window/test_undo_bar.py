@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from ui.main_window.notes import UNDO_MS, UndoBar
 from ui.style.theme import Appearance
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText
 
 
 @pytest.fixture

@@ -31,16 +31,18 @@ from ui.main_window.details.pane import DetailPane
 from ui.main_window.details.sections import RunButton
 from ui.main_window.empty_state import EmptyState, NoMatch
 from ui.main_window.group_limits import GroupLimitDialog
+from ui.main_window.more_menu import HelpTopic
 from ui.main_window.notes import UndoBar
-from ui.main_window.table.job_rows import Column, JobFilter
+from ui.main_window.table.job_filter import JobFilter
+from ui.main_window.table.job_rows import Column
 from ui.main_window.table.job_view import JobView
 from ui.main_window.toolbar import JobToolbar
 from ui.main_window.trash import TrashDialog
 from ui.main_window.window import MainWindow
 from ui.style.theme import Appearance
-from ui.widgets.link_line import LinkLine
+from ui.widgets.labels import WrappedText
+from ui.widgets.signs import LinkLine
 from ui.widgets.status_strip import EngineShown
-from ui.widgets.wrapped_text import WrappedText
 
 # Inside a field of Qt's own.
 _WITHOUT_KEYS = ("", "qt_spinbox_lineedit")
@@ -293,7 +295,9 @@ def test_what_the_service_refuses_is_a_sentence_until_it_is_closed(
     _open(qtbot, window)
     bench.scheduler.trigger(job_id)
     _action(window, "runAction").trigger()
-    qtbot.waitUntil(lambda: _text(window, "messageNoteText") == "a is already running")
+    qtbot.waitUntil(
+        lambda: _text(window, "messageNoteText") == "a manual run of a is already waiting to start"
+    )
     _click(window, "messageNoteClose")
     assert not _part(window, QWidget, "messageNote").isVisible()
 
@@ -381,7 +385,7 @@ def test_the_keys(qtbot: QtBot, bench: Bench, window: MainWindow) -> None:
         ("Return", window.edit_requested, [job_id]),
         ("Ctrl+,", window.settings_requested, []),
         ("Ctrl+Q", window.quit_requested, []),
-        ("F1", window.about_requested, []),
+        ("F1", window.help_requested, [HelpTopic.MANUAL]),
     ]
     with qtbot.waitActive(window):
         window.activateWindow()
@@ -414,7 +418,7 @@ def test_delete_deletes_a_job_only_where_jobs_are(qtbot: QtBot, bench: Bench, wi
 def test_the_menu_of_a_row(qtbot: QtBot, bench: Bench, window: MainWindow) -> None:
     bench.scheduler.add_job("a", Manual())
     _open(qtbot, window)
-    _view(window).menu_wanted.emit(QPoint(10, 10))
+    _view(window).menu_wanted.emit(QPoint(10, 10), None)
     menu = window.findChild(QMenu, "jobMenu")
     assert menu is not None
     assert "Run now" in [action.text() for action in menu.actions()]

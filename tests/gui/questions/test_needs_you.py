@@ -25,10 +25,9 @@ from ui.backend.backend import Backend
 from ui.main_window.notes import UndoBar
 from ui.main_window.table.job_view import JobView
 from ui.main_window.window import MainWindow
-from ui.questions.bar import NeedsYouBar
-from ui.questions.card import QuestionCard
+from ui.questions.card import NeedsYouBar, QuestionCard
 from ui.style.theme import Appearance
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText
 
 _CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -106,6 +105,20 @@ def test_a_question_is_seen_while_the_window_is_open(
     assert child(window, JobView, "jobTable").isVisible()
 
 
+def test_the_bar_cuts_names_only_by_the_width_there_is(
+    qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str
+) -> None:
+    names = [f"Sort the mailing list threads and answer the easy ones, part {part}" for part in "AB"]
+    for name in names:
+        ask(bench.scheduler, bench.scheduler.add_job(name, Manual()), "Which one?")
+    assert job_id
+    _open(qtbot, window)
+    qtbot.waitUntil(lambda: _bar(window) is not None)
+    words = child(window, WrappedText, "needsYouSummary")
+    assert words.text() == f"2 questions from {names[0]}, {names[1]}"
+    assert all(name in words.toolTip() for name in names)
+
+
 def test_two_keys_and_the_words_answer_a_question(
     qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str
 ) -> None:
@@ -121,7 +134,7 @@ def test_two_keys_and_the_words_answer_a_question(
     assert question_of(bench.scheduler, asked).answer == "main"
     (card,) = _cards(window)
     sentence = child(card, WrappedText, "questionSentence")
-    qtbot.waitUntil(lambda: sentence.text() == "Answer sent. Starting fix.")
+    qtbot.waitUntil(lambda: sentence.text().endswith("\nAnswer sent. Starting fix."))
     (run,) = bench.tick()
     assert run.trigger is Trigger.ANSWER
 

@@ -17,7 +17,7 @@ from ui.backend.questions import OpenQuestion
 from ui.questions.card import QuestionCard
 from ui.questions.page import NeedsYouPage
 from ui.style.theme import Appearance
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText
 
 
 @pytest.fixture
@@ -180,6 +180,21 @@ def test_a_sent_answer_says_what_becomes_of_it_and_goes(page: NeedsYouPage, qtbo
     assert _texts(page) == ["question 2"]
     with qtbot.waitSignal(page.emptied):
         page.drop("q2")
+
+
+def test_an_answered_card_stays_in_its_place_while_others_are_open(
+    page: NeedsYouPage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.questions.page._SENT_MS", 1)
+    _show(page, [_question(1), _question(2)])
+    first = _cards(page)[0]
+    QTest.keyClicks(_field(first), "main")
+    page.show_sent("q1", "Answer sent.")
+    qtbot.wait(50)  # Longer than an answered card of its own would stay.
+    assert _cards(page)[0] is first
+    assert child(first, WrappedText, "questionSentence").text() == "You answered: main\nAnswer sent."
+    with qtbot.waitSignal(page.emptied):
+        page.show_sent("q2", "Answer sent.")
 
 
 def test_a_sent_answer_goes_by_itself(

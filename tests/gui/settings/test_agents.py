@@ -17,14 +17,12 @@ from halo_scheduler import Manual, Scheduler, SchedulerError
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.host.login_environment import LoginEnvironment
 from halo_scheduler.model import Prompt
-from halo_scheduler.model.agents import PRESETS, Agent
-from halo_scheduler.model.settings import Theme
+from halo_scheduler.model.settings import PRESETS, Agent, Theme
 from ui.backend.backend import Backend
-from ui.settings.agent_row import AgentRow
-from ui.settings.agents import AgentsPage
-from ui.settings.link import SettingsLink
+from ui.settings.agents import AgentRow, AgentsPage
+from ui.settings.page import SettingsLink
 from ui.style.theme import Appearance
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText
 
 _NOW = 1_800_000_000_000
 

@@ -23,7 +23,7 @@ from halo_scheduler.model.settings import AssistantAccess, Theme
 from ui.backend.backend import Backend
 from ui.settings import assistants
 from ui.settings.assistants import AssistantsPage, install_command, snippet
-from ui.settings.link import SettingsLink
+from ui.settings.page import SettingsLink
 from ui.style.theme import Appearance
 
 

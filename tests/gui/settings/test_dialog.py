@@ -26,13 +26,12 @@ from halo_scheduler import Scheduler, SchedulerError
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.host.autostart import login_command
 from halo_scheduler.model import Notify
-from halo_scheduler.model.agents import Agent
 from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Theme
+from halo_scheduler.model.settings import Agent, Theme
 from halo_scheduler.service.settings import Secrets
 from ui.backend.backend import Backend
+from ui.settings.basic_pages import Switch
 from ui.settings.dialog import SettingsDialog
-from ui.settings.switch import Switch
 from ui.style.theme import Appearance
 
 _NOW = 1_800_000_000_000
@@ -422,7 +421,20 @@ def test_a_refused_secret_is_told_in_the_form(
     QTest.keyClick(_edit(dialog, "secretValueEdit"), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: _text(dialog, "secretError").startswith("A secret needs at least"))
     assert scheduler.secrets.list() == []
-    assert _edit(dialog, "secretValueEdit").isEnabled()
+    assert dialog.focusWidget() is _edit(dialog, "secretValueEdit")
+    assert not _edit(dialog, "secretValueEdit").isReadOnly()
+
+
+@pytest.mark.usefixtures("no_keyring")
+def test_a_refused_name_gets_the_keyboard(dialog: SettingsDialog, qtbot: QtBot) -> None:
+    dialog.show_secrets()
+    _click(dialog, qtbot, "addSecretButton")
+    qtbot.waitUntil(lambda: bool(_text(dialog, "secretNote")))
+    _fill(dialog, "hook token", "abcd1234")
+    _edit(dialog, "secretValueEdit").setFocus()
+    QTest.keyClick(_edit(dialog, "secretValueEdit"), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "cannot name a secret" in _text(dialog, "secretError"))
+    assert dialog.focusWidget() is _edit(dialog, "secretNameEdit")
 
 
 def test_saving_waits_for_a_name_and_a_value(dialog: SettingsDialog, qtbot: QtBot) -> None:
@@ -554,13 +566,17 @@ def test_tab_leads_from_the_list_over_the_page_to_closing(
     assert len(_tab_order(dialog)) > 2
 
 
-def test_no_page_is_cut_at_the_least_width(dialog: SettingsDialog, qtbot: QtBot) -> None:
+def test_a_small_dialog_scrolls_what_does_not_fit(dialog: SettingsDialog, qtbot: QtBot) -> None:
     for row in range(_GENERAL, _SECRETS + 1):
         _turn_to(dialog, row)
-        dialog.resize(300, 300)
+        dialog.resize(480, 380)
         page = dialog._page(row)
         qtbot.waitUntil(page.isVisible)
+        assert (dialog.width(), dialog.height()) == (480, 380)
         content = _find(page, QWidget, "pageContent")
-        assert content.minimumSizeHint().width() <= page.viewport().width(), row
+        assert content.width() >= content.minimumSizeHint().width(), row
+        assert page.horizontalScrollBar().maximum() == content.width() - page.viewport().width() > 0, row
+        dialog.resize(640, 420)
+        assert page.horizontalScrollBar().maximum() == 0, row
         wrapped = [one for one in page.findChildren(QLabel) if one.isVisible() and one.wordWrap()]
         assert [one.text() for one in wrapped if one.heightForWidth(one.width()) > one.height()] == []

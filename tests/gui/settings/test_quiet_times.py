@@ -26,10 +26,10 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.model.quiet_times import QuietTime, Weekday
 from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
-from ui.settings.link import SettingsLink
+from ui.settings.page import SettingsLink
 from ui.settings.quiet_times import QuietTimeRow, QuietTimesPage
 from ui.style.theme import Appearance
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 

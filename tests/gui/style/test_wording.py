@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6 import QtGui
+from PySide6.QtGui import QAccessible
+from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, Outcome, Run, Source, Trigger
 from halo_scheduler.model import JobStatus, Situation, SkipReason, StatusReason
+from halo_scheduler.wording.measures import amount_words, took_words
 from ui.style.wording import (
     ago,
     at_moment,
-    cost_words,
-    duration,
     moment,
     one_line,
     outcome_words,
@@ -23,6 +24,7 @@ from ui.style.wording import (
     status_advice,
     trigger_words,
 )
+from ui.widgets.labels import button
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 _NOW = 1_795_003_500_000  # Wed 18 Nov 2026, 13:05 in Berlin
@@ -64,7 +66,7 @@ def _run(
     ],
 )
 def test_durations(milliseconds: int | None, words: str) -> None:
-    assert duration(milliseconds) == words
+    assert took_words(milliseconds) == words
 
 
 @pytest.mark.parametrize(
@@ -137,9 +139,9 @@ def test_every_choice_has_words_of_its_own() -> None:
     [
         (_run(Outcome.FAILURE, "exit code 3"), "Failed: exit code 3"),
         (_run(Outcome.SKIPPED, reason=SkipReason.NO_WORK), "Skipped: there was nothing to do"),
-        (_run(Outcome.SKIPPED, reason=SkipReason.QUIET_TIME), "Skipped: it was a quiet time"),
-        (_run(Outcome.SKIPPED, reason=SkipReason.CAP), "Skipped: it had reached its cap for the day"),
-        (_run(Outcome.SKIPPED, reason=SkipReason.NEEDS_INPUT), "Skipped: it waited for your answer"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.QUIET_TIME), "Skipped: it fell into quiet hours"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.CAP), "Skipped: its daily limit was reached"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.NEEDS_INPUT), "Skipped: it was waiting for an answer"),
         (
             _run(Outcome.FAILURE, reason=SkipReason.SOURCE_UNAVAILABLE),
             "Failed: its work items could not be fetched",
@@ -162,7 +164,7 @@ def test_how_a_run_ended(run: Run, words: str) -> None:
         (0.1 + 0.2, "0.30"),
         (0.125, "0.125"),
         (0.0004, "0.0004"),
-        (0.00004, "< 0.0001"),
+        (0.00004, "below 0.0001"),
         (0.99999, "1.00"),
         (12.3456, "12.35"),
         (1_204, "1,204.00"),
@@ -170,7 +172,7 @@ def test_how_a_run_ended(run: Run, words: str) -> None:
     ],
 )
 def test_costs(cost: float | None, words: str) -> None:
-    assert cost_words(cost) == words
+    assert amount_words(cost) == words
 
 
 @pytest.mark.parametrize(
@@ -181,12 +183,21 @@ def test_sizes(count: int, words: str) -> None:
     assert size_words(count) == words
 
 
-def test_a_tooltip_shows_markup_as_it_is(qapp: QApplication) -> None:  # noqa: ARG001 - a label needs it
-    text = "<b>a & b</b>\nnext"
-    label = QLabel(plain_tooltip(text))
-    document_text = label.text()
-    assert "&lt;b&gt;a &amp; b&lt;/b&gt;<br>next" in document_text
-    assert plain_tooltip("") == ""
+@pytest.mark.parametrize(
+    "text",
+    ["<b>a & b</b>\nnext", "New job (Ctrl+N)", "a &lt; b", "<!doctype html>", "<i>x", "1 < 2", ""],
+)
+def test_a_tooltip_is_the_plain_text(text: str) -> None:
+    tip = plain_tooltip(text)
+    assert not QtGui.Qt.mightBeRichText(tip)
+    assert tip.replace("\u2060", "") == text
+
+
+def test_a_button_is_described_to_screen_readers_in_plain_text(qtbot: QtBot) -> None:
+    made = button("&New <b>job</b>", name="new", shortcut="Ctrl+N")
+    qtbot.addWidget(made)
+    description = QAccessible.queryAccessibleInterface(made).text(QAccessible.Text.Description)
+    assert description.replace("\u2060", "") == "New <b>job</b> (Ctrl+N)"
 
 
 def test_a_long_tooltip_is_cut() -> None:
@@ -197,9 +208,10 @@ def test_one_line_has_no_line_breaks_and_no_direction_marks() -> None:
     assert one_line("a\nb\u202ec") == "a ↵ b\\u202ec"
 
 
-def test_short_lines_of_a_tooltip_stay_whole() -> None:
-    assert "white-space: pre" in plain_tooltip("Paused until Wed 18 Nov 2026, 08:00:00\nby its schedule")
-    assert "white-space" not in plain_tooltip("word " * 60)
+def test_long_lines_of_a_tooltip_are_wrapped_and_short_ones_stay_whole() -> None:
+    assert plain_tooltip("Paused until Wed 18 Nov 2026, 08:00:00\nby its schedule").count("\n") == 1
+    assert max(map(len, plain_tooltip("word " * 60).split("\n"))) <= 80
+    assert max(map(len, plain_tooltip("x" * 500).split("\n"))) <= 80
 
 
 @pytest.mark.parametrize("reason", list(SkipReason))

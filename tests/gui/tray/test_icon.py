@@ -20,7 +20,7 @@ from halo_scheduler.model import Caps, InQuietTime, PathExists, StatusReason, Wa
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.service.jobs import Jobs
-from halo_scheduler.store.usage import Spent
+from halo_scheduler.store.runs import Spent
 from ui.backend.backend import Backend
 from ui.style.icons import picture
 from ui.style.theme import Appearance
@@ -118,7 +118,7 @@ def test_what_waits_is_told_with_what_it_waits_for(tray: Tray, scheduler: Schedu
     assert _icon(tray).toolTip() == "backup waiting for network · next: later at 08:09"
     _let_wait(scheduler, "sync", MAINS)
     state = _read(tray, qtbot)
-    assert state.mood is Mood.IDLE
+    assert state.mood is Mood.WAITING
     told = "2 waiting: backup (network), sync (AC power) · next: later at 08:09"
     assert _icon(tray).toolTip() == told
 
@@ -154,7 +154,7 @@ def test_an_unseen_failure_asks_for_attention_until_it_is_seen(
     scheduler.trigger(scheduler.add_job("sync", Manual()))
     scheduler.tick()
     assert _read(tray, qtbot).mood is Mood.ATTENTION
-    assert _icon(tray).toolTip() == "1 failed"
+    assert _icon(tray).toolTip() == "sync failing"
     scheduler.runs.mark_failures_seen()
     qtbot.waitUntil(lambda: tray.state.mood is Mood.IDLE)
 
@@ -176,7 +176,7 @@ def test_a_failure_is_not_hidden_by_what_runs(tray: Tray, scheduler: Scheduler, 
     scheduler.trigger(scheduler.add_job("long", Manual()))
     scheduler.tick()
     assert _read(tray, qtbot).mood is Mood.ATTENTION
-    assert _icon(tray).toolTip() == "1 failed · 1 running"
+    assert _icon(tray).toolTip() == "bad failing · 1 running"
 
 
 def test_a_question_asks_for_attention_until_it_is_settled(
@@ -185,9 +185,9 @@ def test_a_question_asks_for_attention_until_it_is_settled(
     scheduler.add_job("backup", Every("5m"))
     job_id = scheduler.add_job("fix", Manual())
     question = ask(scheduler, job_id)
-    assert _read(tray, qtbot).mood is Mood.ATTENTION
+    assert _read(tray, qtbot).mood is Mood.ASKING
     assert _icon(tray).toolTip() == "fix needs you · next: backup at 08:05"
-    assert _icon(tray).icon().cacheKey() == picture("tray-attention").cacheKey()
+    assert _icon(tray).icon().cacheKey() == picture("tray-asking").cacheKey()
     scheduler.questions.dismiss(question.id)
     qtbot.waitUntil(lambda: tray.state.mood is Mood.IDLE)
     assert _icon(tray).toolTip() == "Next: backup at 08:05"
@@ -290,7 +290,9 @@ def test_many_changes_at_once_are_read_twice_at_most(
 ) -> None:
     readings: list[frozenset[str] | None] = []
 
-    def read(_self: TrayReader, _scheduler: Scheduler, stale: frozenset[str] | None) -> TrayState:
+    def read(
+        _self: TrayReader, _scheduler: Scheduler, stale: frozenset[str] | None, _ends: object
+    ) -> TrayState:
         readings.append(stale)
         return TrayState(job_count=len(readings))
 
@@ -308,7 +310,9 @@ def test_a_storm_of_changes_is_no_storm_of_questions(
     _read(tray, qtbot)
     readings: list[frozenset[str] | None] = []
 
-    def read(_self: TrayReader, _scheduler: Scheduler, stale: frozenset[str] | None) -> TrayState:
+    def read(
+        _self: TrayReader, _scheduler: Scheduler, stale: frozenset[str] | None, _ends: object
+    ) -> TrayState:
         readings.append(stale)
         return TrayState(job_count=len(readings))
 
@@ -335,7 +339,7 @@ def test_after_a_fault_everything_is_read_anew(
     _read(tray, qtbot)
     with monkeypatch.context() as broken:
 
-        def fail(_self: TrayReader, _scheduler: Scheduler, _stale: frozenset[str] | None) -> TrayState:
+        def fail(*_: object) -> TrayState:
             raise StoreUnavailableError("the database is locked")
 
         broken.setattr(TrayReader, "read", fail)
@@ -344,10 +348,21 @@ def test_after_a_fault_everything_is_read_anew(
     assert _read(tray, qtbot).job_count == 1
 
 
-def test_a_left_click_opens_the_window(tray: Tray, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(tray.open_requested):
+def test_failing_jobs_are_named_beside_a_question(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.on_job_due(_fail)
+    for number in range(4):
+        scheduler.trigger(scheduler.add_job(f"bad {number}", Manual()))
+    scheduler.tick()
+    scheduler.runs.mark_failures_seen()
+    ask(scheduler, scheduler.add_job("fix", Manual()))
+    assert _read(tray, qtbot).mood is Mood.ASKING
+    assert _icon(tray).toolTip() == "fix needs you · bad 0, bad 1 and 2 more failing"
+
+
+def test_a_left_click_shows_or_hides_the_window(tray: Tray, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(tray.toggle_requested):
         _icon(tray).activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
-    with qtbot.assertNotEmitted(tray.open_requested):
+    with qtbot.assertNotEmitted(tray.toggle_requested):
         _icon(tray).activated.emit(QSystemTrayIcon.ActivationReason.Context)
 
 

@@ -15,7 +15,7 @@ from halo_scheduler.model import PathExists
 from ui.style.theme import Appearance
 from ui.tray.menu import TrayMenu
 from ui.tray.state import JobName, TrayState, Underway, Upcoming, WaitingEntry
-from ui.widgets.waiting_text import WaitingJob, WaitingJobs
+from ui.widgets.job_text import WaitingJob, WaitingJobs
 
 _NOW = 1_800_000_000_000
 _MINUTE = 60_000

@@ -36,6 +36,20 @@ def test_with_a_tray_it_stays_hidden(qtbot: QtBot) -> None:
     assert not window.isVisible()
 
 
+def test_a_tray_that_goes_while_the_window_is_hidden_is_noticed(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.tray.icon._CHECK_MS", 10)
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    has_tray = [True]
+    TrayWatcher(window, lambda: has_tray[0], window)
+    window.hide()
+    has_tray[0] = False
+    qtbot.waitUntil(window.isVisible)
+
+
 def test_a_window_that_is_shown_needs_no_look(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)

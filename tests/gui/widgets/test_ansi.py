@@ -1,13 +1,29 @@
-"""What a program wrote for a terminal, read as text in styles."""
+"""Terminal output read as styled text, and the terminal colours."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from PySide6.QtGui import QColor, QFont
 
 from halo_scheduler.grammar.text import shown_text
-from ui.widgets.ansi import PLAIN, AnsiStream, Segment, Style, styled
+from ui.style.theme import DARK, LIGHT, Colours, contrast
+from ui.widgets.ansi import (
+    PLAIN,
+    READABLE,
+    AnsiStream,
+    CharFormats,
+    Segment,
+    Style,
+    palette_colour,
+    readable,
+    styled,
+)
+
+_THEMES = [(LIGHT, False), (DARK, True)]
+_PART = st.integers(0, 255)
+_COLOUR = st.one_of(st.none(), st.integers(0, 15), st.tuples(_PART, _PART, _PART))
 
 
 def _text(*chunks: bytes) -> str:
@@ -166,3 +182,44 @@ def test_moving_far_to_the_right_costs_no_memory() -> None:
     stream = AnsiStream()
     stream.feed(b"\x1b[1000C" * 1_000 + b"x")
     assert sum(len(segment.text) for segment in stream.unfinished()) <= 10_240
+
+
+@pytest.mark.parametrize(("colours", "is_dark"), _THEMES)
+@pytest.mark.parametrize("number", range(16))
+def test_each_of_the_sixteen_can_be_read(number: int, colours: Colours, is_dark: bool) -> None:
+    assert contrast(palette_colour(number, colours, is_dark=is_dark), colours.raised) >= READABLE
+
+
+@given(
+    foreground=_COLOUR,
+    background=_COLOUR,
+    inverse=st.booleans(),
+    dim=st.booleans(),
+    theme=st.sampled_from(_THEMES),
+)
+def test_any_two_colours_can_be_read(
+    foreground: int | tuple[int, int, int] | None,
+    background: int | tuple[int, int, int] | None,
+    inverse: bool,
+    dim: bool,
+    theme: tuple[Colours, bool],
+) -> None:
+    colours, is_dark = theme
+    style = Style(foreground, background, inverse=inverse, dim=dim)
+    made = CharFormats(colours, is_dark=is_dark).of(style)
+    ground = made.background().color().name() if made.background().style().value else colours.raised
+    front = colours.text if style == PLAIN else made.foreground().color().name()
+    assert contrast(front, ground) >= READABLE
+
+
+def test_a_colour_that_can_be_read_stays() -> None:
+    blue = QColor(0, 0, 200).name()
+    assert readable(blue, LIGHT.raised) == blue
+
+
+def test_weights_and_lines_are_kept() -> None:
+    made = CharFormats(LIGHT, is_dark=False).of(Style(bold=True, italic=True, underline=True, strike=True))
+    assert made.fontWeight() == QFont.Weight.Bold
+    assert made.fontItalic()
+    assert made.fontUnderline()
+    assert made.fontStrikeOut()

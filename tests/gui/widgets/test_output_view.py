@@ -78,7 +78,7 @@ def test_much_output_is_drawn_in_turns_and_its_oldest_lines_are_left_out(
     view.set_content(content)
     assert not view.is_drawn()
     qtbot.waitUntil(view.is_drawn)
-    assert view.text().endswith("line 24999 of many\n")
+    assert view.text().endswith("line 24999 of many")
     assert "line 1 of many\n" not in view.text()
     assert "20000" in child(view, QLabel, "outputNote").text()
     assert view.content() == content
@@ -186,3 +186,56 @@ def test_every_button_has_a_key_and_tells_it(view: OutputView) -> None:
 def test_there_is_nothing_to_save_in_nothing(view: OutputView) -> None:
     view.clear()
     assert not _button(view, "saveOutputButton").isEnabled()
+
+
+def test_the_head_tells_how_much_of_the_output_is_kept(view: OutputView) -> None:
+    view.feed(b"x" * 262_144)
+    view.set_total(12_478_054)
+    view.end()
+    assert child(view, QLabel, "outputSize").text() == "256 KB of 12 MB kept"
+    view.set_content(b"abc")
+    assert child(view, QLabel, "outputSize").text() == "3 B"
+
+
+def test_lines_for_halo_are_hidden_until_they_are_wanted(view: OutputView) -> None:
+    button = view.findChild(QToolButton, "linesButton")
+    assert button is not None
+    view.set_content(b"a\nb\n")
+    assert button.isHidden()
+    view.set_content(b"a\n::progress 0.5 half\nb\n")
+    assert not button.isHidden()
+    assert view.text() == "a\nb"
+    button.click()
+    assert view.text() == "a\n::progress 0.5 half\nb"
+    assert view.content() == b"a\n::progress 0.5 half\nb\n"
+
+
+def test_a_search_is_marked_and_scrolled_to_without_taking_the_keyboard(view: OutputView) -> None:
+    view.resize(500, 200)
+    view.show()
+    view.set_search("needle")
+    view.set_content(b"needle in front\n" + b"hay\n" * 500 + b"the needle\n" + b"hay\n" * 500)
+    screen = view.findChild(QPlainTextEdit, "outputScreen")
+    assert screen is not None
+    assert screen.textCursor().selectedText() == "needle"
+    assert screen.verticalScrollBar().value() == 0
+    assert screen.extraSelections()
+    assert _count(view) == "1 of 2"
+    view.set_search("")
+    assert not screen.extraSelections()
+
+
+def test_the_beginning_can_be_shown_instead_of_the_end(view: OutputView) -> None:
+    view.resize(500, 200)
+    view.show()
+    view.set_content(b"HTTP/1.1 200 OK\n" + b"line\n" * 500)
+    screen = view.findChild(QPlainTextEdit, "outputScreen")
+    assert screen is not None
+    assert screen.verticalScrollBar().value() > 0
+    view.go_to_beginning()
+    assert screen.verticalScrollBar().value() == 0
+
+
+def test_nothing_is_below_the_last_line(view: OutputView) -> None:
+    view.set_content(b"first\nlast\n")
+    assert view.text() == "first\nlast"

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.style.theme import Appearance
+from ui.widgets.labels import WrappedText
 from ui.widgets.pauses import PauseChoice
 from ui.widgets.status_strip import EngineShown, StatusStrip, Summary
-from ui.widgets.wrapped_text import WrappedText
 
 
 @pytest.fixture
@@ -35,6 +35,11 @@ def _button(strip: StatusStrip, name: str) -> QPushButton:
     ("engine", "summary", "expected"),
     [
         (EngineShown("starting"), Summary(), "Starting…"),
+        (
+            EngineShown("stopping"),
+            Summary(running=1, next_name="backup", next_when="at 9:00"),
+            "Running 1 job · no other jobs start: Halo is quitting",
+        ),
         (EngineShown("none", "The disk is full."), Summary(), "The disk is full."),
         (EngineShown("none"), Summary(), "Nothing is running your jobs."),
         (EngineShown("here"), Summary(ready=1), "Idle"),

@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Condition
 from ui.backend.backend import Asked, Backend, Lane
-from ui.forms.mark_sign import MarkSign
-from ui.forms.seen import show_if
 from ui.style.marks import Mark, Shape
 from ui.style.theme import GRID, Appearance, Tone, small_font
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.arrange import show_if
+from ui.widgets.labels import WrappedText
+from ui.widgets.signs import MarkSign
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.probing import ConditionState
+    from halo_scheduler.conditions.looking import ConditionState
 
 # Wait for a pause in typing: each check of a host opens a connection.
 _PAUSE_MS = 500

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QSizePolicy, 
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Condition, Idle, Load, MainsPower, Network, PathExists
-from ui.forms.interval_edit import IntervalEdit
-from ui.forms.numbers import read_number
+from ui.forms.inputs import IntervalEdit, read_number
 from ui.style.theme import GRID, HALF, Appearance, mono_font, number_font
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import icon_button, label

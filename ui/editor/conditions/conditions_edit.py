@@ -1,29 +1,32 @@
-"""The list of a job's conditions."""
+"""The list of a job's conditions, and the buttons that add one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import MOST_CONDITIONS, Condition
-from ui.backend.backend import Backend
-from ui.forms.fields import Field, Page
-from ui.forms.problems import Findings
-from ui.forms.row_list import RowList
-from ui.forms.rows import tab_before
-from ui.forms.seen import show_if
-from ui.forms.snapshot import CONTENT
+from halo_scheduler.model import MOST_CONDITIONS, Condition, Idle
+from ui.backend.backend import Backend, Lane
+from ui.forms.fields import CONTENT, Field, Findings, Page
+from ui.forms.rows import RowList, tab_before
 from ui.style.theme import GRID, HALF, ICON, MARGIN, Appearance
+from ui.style.wording import plain_tooltip
+from ui.widgets.arrange import show_if
 from ui.widgets.labels import button, icon_button, label, tint
 
 from .condition_check import ConditionCheck
 from .condition_forms import SINGLE, ConditionForm, ConditionKind, form_of, kind_of
 
+if TYPE_CHECKING:
+    from halo_scheduler.conditions.looking import ConditionState
+
 _COLUMNS = 3
+_SOME_IDLE = Idle(idle="5m")
 # Nothing notifies about changes of a condition: it is polled while visible.
 _RECHECK_MS = 10_000
 
@@ -41,6 +44,7 @@ class ConditionsEdit(QWidget):
         self._appearance = appearance
         self._page = page
         self._known: frozenset[Condition] = frozenset()
+        self._idle_refusal: str | None = None
         self._none = label(self.tr("No conditions. The job starts as soon as it's due."), "muted", wrap=True)
         self._rows: RowList[ConditionRow] = RowList(
             page, stem="condition", path="policy.conditions", spacing=MARGIN
@@ -190,7 +194,26 @@ class ConditionsEdit(QWidget):
         show_if(self._none, not self._rows)
         kinds = {row.kind for row in self._rows}
         for kind, one in self._add.items():
-            one.setEnabled(len(self._rows) < MOST_CONDITIONS and (kind not in SINGLE or kind not in kinds))
+            is_free = len(self._rows) < MOST_CONDITIONS and (kind not in SINGLE or kind not in kinds)
+            one.setEnabled(is_free and not (kind is ConditionKind.IDLE and self._idle_refusal))
+
+    def _check_idle(self) -> None:
+        """Find out once whether this system tells how long it has been idle."""
+        if self._idle_refusal is None:
+            self._idle_refusal = ""
+            self._backend.ask(
+                lambda scheduler: scheduler.jobs.check_condition(_SOME_IDLE),
+                self._offer_idle,
+                lambda _error: None,
+                owner=self,
+                lane=Lane.SLOW,
+            )
+
+    def _offer_idle(self, state: ConditionState) -> None:
+        if not state.is_observable:
+            self._idle_refusal = state.sentence
+            self._add[ConditionKind.IDLE].setToolTip(plain_tooltip(state.sentence))
+            self._follow()
 
     def stop_checks(self) -> None:
         """Cancel pending checks: some take seconds, and other requests queue behind them."""
@@ -205,6 +228,7 @@ class ConditionsEdit(QWidget):
         super().showEvent(event)
         self._recheck_timer.start()
         self._recheck()
+        self._check_idle()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
         super().hideEvent(event)

@@ -11,16 +11,11 @@ from halo_scheduler.model import MOST_FOLLOWERS, Follower, FollowOn
 from halo_scheduler.rules.chains import LinkState
 from ui.editor.job_catalogue import JobCatalogue
 from ui.editor.job_choice import JobChoice
-from ui.forms.fields import Field, Page
-from ui.forms.links import link
-from ui.forms.problems import Findings
-from ui.forms.row_list import RowList
-from ui.forms.rows import tab_before
-from ui.forms.seen import show_if
-from ui.forms.snapshot import CONTENT
+from ui.forms.fields import CONTENT, Field, Findings, Page
+from ui.forms.rows import RowList, link, tab_before
 from ui.style.theme import GRID, HALF, Appearance, Tone
-from ui.widgets.labels import icon_button, tint
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.arrange import show_if
+from ui.widgets.labels import WrappedText, icon_button, tint
 
 
 class FollowersEdit(QWidget):

@@ -9,15 +9,13 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model.agents import Agent, Delivery
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.settings import Agent, Delivery, Settings
 from ui.backend.backend import Asked, Backend, Lane
-from ui.forms.agent_facts import missing_programs
-from ui.forms.agent_line import agent_line
-from ui.forms.seen import show_if
+from ui.forms.command_line import agent_line, missing_programs
 from ui.style.theme import HALF
 from ui.style.wording import one_line
+from ui.widgets.arrange import show_if
 from ui.widgets.labels import label
 
 _LONGEST_NAME = 60

@@ -17,16 +17,13 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.model import Command
-from ui.forms.argument_chips import ArgumentChips
-from ui.forms.argument_line import join_line, shell_signs, split_line
 from ui.forms.choices import Choice, Choices
-from ui.forms.fields import Field, Page
-from ui.forms.links import link
-from ui.forms.plain_text import PlainText
-from ui.forms.problems import Findings
-from ui.forms.rows import side_by_side
-from ui.forms.seen import show_if
+from ui.forms.command_line import ArgumentChips, join_line, shell_signs, split_line
+from ui.forms.fields import Field, Findings, Page
+from ui.forms.inputs import PlainText
+from ui.forms.rows import link, side_by_side
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
+from ui.widgets.arrange import show_if
 from ui.widgets.labels import icon_button, label
 
 _PROGRAM = "program"

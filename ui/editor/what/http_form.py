@@ -9,17 +9,17 @@ from halo_scheduler.model import BodyKind, HttpRequest, Redirects
 from ui.backend.backend import Backend
 from ui.editor.summary import joined
 from ui.forms.choices import Choice, Choices
-from ui.forms.fields import Field, Page
+from ui.forms.fields import Field, Findings, Page
 from ui.forms.fold import Fold
-from ui.forms.numbers import read_numbers, write_numbers
-from ui.forms.pairs_edit import PairsEdit
-from ui.forms.plain_text import PlainText
-from ui.forms.problems import Findings
-from ui.forms.secret_picker import SecretPicker
+from ui.forms.inputs import PlainText, SecretPicker, read_numbers, write_numbers
+from ui.forms.rows import PairsEdit
+from ui.forms.templates import UNTYPED_URL
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
+from ui.widgets.arrange import show_if
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 _LINES = 6
+_WITHOUT_BODY = ("GET", "HEAD")
 _EMPTY_URLS = ("", "http://", "https://")
 
 
@@ -80,13 +80,7 @@ class HttpForm(QWidget):
                 subject=self.tr("The header"),
                 hint=self.tr("Use the key to insert a secret. Only its name is stored here."),
             ),
-            Field(
-                self.tr("Body"),
-                self._body_part,
-                path="action.body",
-                subject=self.tr("The body"),
-                target=self._body,
-            ),
+            self._body_field,
         ]
 
     def _answer_fields(self) -> list[Field]:
@@ -142,6 +136,13 @@ class HttpForm(QWidget):
         layout.setSpacing(GRID)
         layout.addLayout(head)
         layout.addWidget(self._body)
+        self._body_field = Field(
+            self.tr("Body"),
+            self._body_part,
+            path="action.body",
+            subject=self.tr("The body"),
+            target=self._body,
+        )
 
     def _build_answer(self) -> None:
         self._statuses = QLineEdit()
@@ -177,7 +178,7 @@ class HttpForm(QWidget):
         """Show a request."""
         if request is not None:
             self._method.setEditText(request.method)
-            self._url.setText(request.url)
+            self._url.setText("" if request.url == UNTYPED_URL else request.url)
             self._url.setCursorPosition(0)
             self._headers.set_pairs(request.headers)
             self._kind.choose(request.body_kind)
@@ -185,6 +186,7 @@ class HttpForm(QWidget):
             self._statuses.setText(write_numbers(request.expected_statuses))
             self._redirects.setCurrentIndex(self._redirects.findData(request.redirects))
         self._summarise()
+        self._show_body()
 
     def read(self, findings: Findings) -> HttpRequest | None:
         """Return the request, or None after recording the problems."""
@@ -213,7 +215,12 @@ class HttpForm(QWidget):
 
     def _announce_change(self) -> None:
         self._summarise()
+        self._show_body()
         self.changed.emit()
+
+    def _show_body(self) -> None:
+        has_none = self._method.currentText().strip().upper() in _WITHOUT_BODY
+        show_if(self._body_field, not has_none or bool(self._body.toPlainText()))
 
     def _summarise(self) -> None:
         statuses = self._statuses.text().strip()

@@ -1,4 +1,4 @@
-"""The page with the name of a job and its action: a command, a request or a prompt."""
+"""The page with the name of a job and its action: a command, a request, a prompt or a reminder."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import Action, Callback, Command, HttpRequest, JobSpec, Manual, Prompt
+from halo_scheduler.model import Action, Callback, Command, HttpRequest, JobSpec, Manual, Prompt, Reminder
 from halo_scheduler.model.settings import Settings
 from ui.backend.backend import Backend
 from ui.forms.choices import Choice, Choices
-from ui.forms.fields import Field, Page
+from ui.forms.fields import Field, Findings, Page
 from ui.forms.fold import Fold
-from ui.forms.plain_text import PlainText
-from ui.forms.problems import Findings
-from ui.forms.seen import show_if
+from ui.forms.inputs import PlainText
 from ui.style.theme import HALF, MARGIN, Appearance
+from ui.widgets.arrange import put_after, show_if
 from ui.widgets.labels import frame, label
-from ui.widgets.tab_order import put_after
 
 from .command_form import CommandForm
 from .http_form import HttpForm
 from .process_form import ProcessForm
 from .prompt_form import PromptForm
+from .reminder_form import ReminderForm
 
 _LINES = 3
 _PROBE = Manual()
@@ -37,6 +36,7 @@ class _Kind(StrEnum):
     COMMAND = "command"
     HTTP = "http"
     PROMPT = "prompt"
+    REMINDER = "reminder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class WhatPage(Page):
         self._kept: Callback | None = None
         self._http: HttpForm | None = None
         self._prompt: PromptForm | None = None
+        self._reminder: ReminderForm | None = None
 
     def begin(self, name: str) -> None:
         """Build the name field, which gets the focus as soon as the window appears."""
@@ -96,10 +97,11 @@ class WhatPage(Page):
                 Choice(_Kind.COMMAND, self.tr("Command"), "terminal", self.tr("run a program")),
                 Choice(_Kind.HTTP, self.tr("HTTP request"), "globe", self.tr("call a URL")),
                 Choice(_Kind.PROMPT, self.tr("Prompt"), "prompt", self.tr("ask an AI agent")),
+                Choice(_Kind.REMINDER, self.tr("Reminder"), "bell", self.tr("notify me")),
             ),
             name="actionKind",
             title=self.tr("Kind"),
-            columns=3,
+            columns=2,
         )
         forms = self._stage = QWidget(self.ground)
         yield
@@ -165,7 +167,14 @@ class WhatPage(Page):
             made.changed.connect(self.edited)
         return self._prompt
 
-    def _insert_form(self, form: HttpForm | PromptForm) -> None:
+    def _reminder_form(self) -> ReminderForm:
+        if self._reminder is None:
+            made = self._reminder = ReminderForm(self, self._stage)
+            self._insert_form(made)
+            made.changed.connect(self.edited)
+        return self._reminder
+
+    def _insert_form(self, form: HttpForm | PromptForm | ReminderForm) -> None:
         self._forms.insertWidget(0, form)
         form.load(None)
         put_after(self._kind.buttons()[-1], form)
@@ -218,6 +227,9 @@ class WhatPage(Page):
             case Prompt():
                 self._prompt_form().load(action)
                 kind = _Kind.PROMPT
+            case Reminder():
+                self._reminder_form().load(action)
+                kind = _Kind.REMINDER
             case Callback():
                 self._show_kept(action)
             case Command():
@@ -261,6 +273,8 @@ class WhatPage(Page):
             return self._kept
         if self._kind.value == _Kind.HTTP:
             return self._http_form().read(findings)
+        if self._kind.value == _Kind.REMINDER:
+            return self._reminder_form().read(findings)
         form = self._prompt_form() if self._kind.value == _Kind.PROMPT else self._command
         action = form.read(findings)
         process = self._process.read(findings)
@@ -285,6 +299,8 @@ class WhatPage(Page):
             show_if(self._http_form(), kind == _Kind.HTTP)
         if kind == _Kind.PROMPT or self._prompt is not None:
             show_if(self._prompt_form(), kind == _Kind.PROMPT)
+        if kind == _Kind.REMINDER or self._reminder is not None:
+            show_if(self._reminder_form(), kind == _Kind.REMINDER)
         show_if(self._process, kind in (_Kind.COMMAND, _Kind.PROMPT))
         self._process.show_for(is_prompt=kind == _Kind.PROMPT)
 

@@ -1,37 +1,127 @@
-"""The prompt of a job: its text, its agent and a preview."""
+"""The prompt of a job: its text with highlighted variables, its agent and a preview."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.grammar.templates import NEEDS_WORK, NOTHING_TO_SAY, VARIABLES
+from halo_scheduler.grammar.templates import NEEDS_WORK, NOTHING_TO_SAY, VARIABLES, variable_spans
 from halo_scheduler.model import JobSpec, Prompt
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.model.work_source import FolderSource
 from ui.backend.backend import Asked, Backend
-from ui.forms.fields import Field, Page
+from ui.forms.fields import Field, Findings, Page, as_sentence
 from ui.forms.fold import Fold
-from ui.forms.plain_text import GrowingText
-from ui.forms.problems import Findings, as_sentence
-from ui.forms.seen import show_if
+from ui.forms.inputs import GrowingText
 from ui.style.theme import GRID, HALF, MARGIN, Appearance
+from ui.widgets.arrange import show_if
 from ui.widgets.labels import button, label, tint
 
 from .agent_picker import AgentPicker
-from .prompt_edit import PromptEdit
 
+_LEAST_LINES = 6
+_MOST_PROMPT_LINES = 14
+# Per line: highlighting more takes too long.
+_MOST_MARKED = 1_000
+_PARAGRAPH_END = "\u2029"
 # Aliases of variables that the menu already lists.
 _ALIASES = "issue."
 # Prefixes that start a new section of the menu.
 _PARTS = ("chain", "work")
-
 _MOST_LINES = 10
 _LONGEST = 20_000
-
 # A placeholder: the chosen work queue may still be incomplete.
 _SOME_SOURCE = FolderSource(path="/")
+
+
+class PromptEdit(GrowingText):
+    """Edits the text; an unchanged text is returned exactly as loaded."""
+
+    edited = Signal()
+
+    def __init__(self, appearance: Appearance, *, name: str, title: str) -> None:
+        super().__init__(name=name, title=title, least=_LEAST_LINES, most=_MOST_PROMPT_LINES)
+        self._given = ""
+        self._given_shape = ""
+        self._marks = _Marks(appearance, self.document())
+        self._last_shape = ""
+        self.textChanged.connect(self._announce_change)
+
+    @property
+    def text(self) -> str:
+        """The text; Qt's toPlainText would replace non-breaking spaces."""
+        return self._given if self._last_shape == self._given_shape else self._last_shape
+
+    def set_text(self, text: str) -> None:
+        """Show a text."""
+        self.show_text(text)
+        self._given, self._given_shape = text, self._last_shape
+
+    def insert_variable(self, name: str) -> None:
+        """Insert a variable at the cursor."""
+        self.insertPlainText(f"{{{{{name}}}}}")
+        self.ensureCursorVisible()
+        self.setFocus()
+
+    def set_has_work(self, has_work: bool) -> None:  # noqa: FBT001 - like setEnabled
+        """Set whether the variables of work items are valid."""
+        self._marks.set_has_work(has_work)
+
+    def _announce_change(self) -> None:
+        # Qt also emits textChanged when only the highlighting changed.
+        shape = self._shape()
+        if shape != self._last_shape:
+            self._last_shape = shape
+            self.edited.emit()
+
+    def _shape(self) -> str:
+        return self.document().toRawText().replace(_PARAGRAPH_END, "\n")
+
+
+class _Marks(QSyntaxHighlighter):
+    """Highlights variables and underlines unknown ones."""
+
+    def __init__(self, appearance: Appearance, document: QTextDocument) -> None:
+        super().__init__(document)
+        self._appearance = appearance
+        self._has_work = False
+        self._known = QTextCharFormat()
+        self._unknown = QTextCharFormat()
+        self._dress()
+        appearance.changed.connect(self._dress_anew)
+
+    def set_has_work(self, has_work: bool) -> None:  # noqa: FBT001 - like setEnabled
+        if has_work != self._has_work:
+            self._has_work = has_work
+            self.rehighlight()
+
+    def _dress(self) -> None:
+        colours = self._appearance.colours
+        self._known.setForeground(QColor(colours.accent))
+        self._known.setBackground(QColor(colours.hover))
+        self._unknown.setForeground(QColor(colours.error))
+        self._unknown.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        self._unknown.setUnderlineColor(QColor(colours.error))
+
+    def _dress_anew(self) -> None:
+        self._dress()
+        self.rehighlight()
+
+    def highlightBlock(self, text: str) -> None:  # noqa: N802 - Qt's name
+        begin, seen = 0, 0
+        for start, end, name in variable_spans(text)[:_MOST_MARKED]:
+            is_known = name in VARIABLES and (self._has_work or name not in NEEDS_WORK)
+            # Qt counts UTF-16 code units.
+            begin += _units(text[seen:start])
+            length = _units(text[start:end])
+            self.setFormat(begin, length, self._known if is_known else self._unknown)
+            begin, seen = begin + length, end
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", errors="surrogatepass")) // 2
 
 
 class VariableMenu(QWidget):
@@ -220,12 +310,16 @@ class PromptForm(QWidget):
 
     def load(self, prompt: Prompt | None) -> None:
         """Show a prompt; None for a job that has none yet."""
+        # A stored job keeps an empty prompt.
+        self._may_be_empty = prompt is not None and not prompt.text.strip()
         self._text.set_text("" if prompt is None else prompt.text)
         self._agent.choose("" if prompt is None else prompt.agent)
         self._show_hint()
 
     def read(self, findings: Findings) -> Prompt | None:
         """Return the prompt without the fields shared with commands, or None after recording the problems."""
+        if not (self._text.text.strip() or self._has_work or self._may_be_empty):
+            findings.miss("action.text", self.tr("Enter a prompt."))
         prompt = findings.take(
             "action",
             lambda: Prompt(
@@ -258,5 +352,4 @@ class PromptForm(QWidget):
             )
             self._text_field.set_hint(hint.format(words=NOTHING_TO_SAY))
         else:
-            hint = self.tr("If empty, the agent gets “{words}”").format(words=NOTHING_TO_SAY)
-            self._text_field.set_hint(hint if is_empty else "")
+            self._text_field.set_hint("")

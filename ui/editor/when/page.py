@@ -10,11 +10,10 @@ from PySide6.QtWidgets import QWidget
 
 from halo_scheduler.model import After, Cron, Every, JobSpec, Manual, Once, Schedule
 from ui.forms.choices import Choice, Choices
-from ui.forms.fields import Field, Page
-from ui.forms.problems import Findings
-from ui.forms.seen import show_if
-from ui.forms.zone_picker import ZonePicker
+from ui.forms.fields import Field, Findings, Page
+from ui.forms.inputs import ZonePicker
 from ui.style.theme import Appearance
+from ui.widgets.arrange import show_if
 from ui.widgets.labels import label
 
 from .day_times_form import DayTimesForm

@@ -9,17 +9,14 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.grammar.interval import parse_interval
 from halo_scheduler.model import After, Every, Once
-from ui.forms.fields import Field, Page
-from ui.forms.interval_edit import IntervalEdit
-from ui.forms.links import link
-from ui.forms.problems import Findings
-from ui.forms.seen import show_if
+from ui.forms.fields import Field, Findings, Page
+from ui.forms.inputs import IntervalEdit
+from ui.forms.rows import link
 from ui.style.theme import MARGIN, mono_font
 from ui.style.wording import moment
+from ui.widgets.arrange import show_if
 
-from .anchors import clock_words, iso_text, midnight
-from .time_edit import TimeEdit
-from .times import read_cron
+from .times import TimeEdit, clock_words, iso_text, midnight, read_cron
 
 _KEPT = "kept"
 _NOW = "now"

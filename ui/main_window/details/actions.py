@@ -1,14 +1,20 @@
-"""The buttons of the details pane: the common actions, the others in a menu."""
+"""The buttons of the details pane, and the summary of several selected jobs above them."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
+from halo_scheduler.model import Situation, SituationKind
+from halo_scheduler.wording.status import status_words
 from ui.main_window.job_actions import JobActions, is_resting
-from ui.style.theme import GRID, Appearance
-from ui.widgets.labels import button, icon_button, tint
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, title_font
+from ui.style.wording import sentence_case
+from ui.widgets.labels import WrappedText, button, icon_button, tint
 
 
 class ActionButtons(QWidget):
@@ -59,7 +65,7 @@ class ActionButtons(QWidget):
         self._edit.setVisible(actions.edit.isEnabled())
         is_resting_all = all(is_resting(job) for job in actions.jobs)
         self._pause.setVisible(not is_resting_all)
-        self._resume.setVisible(is_resting_all or (len(actions.jobs) > 1 and actions.resume.isEnabled()))
+        self._resume.setVisible(actions.resume.isEnabled() and (is_resting_all or len(actions.jobs) > 1))
         self._fit_texts()
 
     def _fit_texts(self) -> None:
@@ -85,3 +91,38 @@ class ActionButtons(QWidget):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         return QSize(0, super().minimumSizeHint().height())
+
+
+class SeveralJobs(QWidget):
+    """A selection of several jobs: how many, what they do, what can be done with all of them."""
+
+    def __init__(self, appearance: Appearance, actions: JobActions) -> None:
+        super().__init__()
+        self._title = WrappedText(appearance, name="severalTitle", font=title_font(self.font()))
+        self._counts = WrappedText(appearance, name="severalCounts", tone=Tone.MUTED)
+        self._buttons = ActionButtons(appearance, actions, "several")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(GRID)
+        column.addWidget(self._title)
+        column.addWidget(self._counts)
+        column.addSpacing(HALF)
+        column.addWidget(self._buttons)
+        column.addStretch(1)
+
+    def show_situations(self, situations: Sequence[Situation], now_ms: int) -> None:
+        """Show how many of some jobs do what."""
+        self._title.set_text(self.tr("{count} jobs selected").format(count=len(situations)))
+        reasons = {
+            (one.waiting.kind, one.waiting.details)
+            for one in situations
+            if one.kind is SituationKind.WAITING and one.waiting is not None
+        }
+        # What each of them waits for would be a long list.
+        waiting = self.tr("Waiting") if len(reasons) > 1 else ""
+        counts = Counter(
+            (waiting if one.kind is SituationKind.WAITING else "") or sentence_case(status_words(one, now_ms))
+            for one in situations
+        )
+        self._counts.set_text("\n".join(f"{count} × {words}" for words, count in counts.most_common()))
+        self._buttons.fit()

@@ -15,10 +15,9 @@ from halo_scheduler.wording.status import awaited_words, skipped_sentence
 from ui.style.marks import Mark, Shape
 from ui.style.theme import GRID, HALF, Appearance, Tone
 from ui.style.wording import one_line, short_moment
-from ui.widgets.labels import button, label
-from ui.widgets.link_line import LinkLine
+from ui.widgets.labels import WrappedText, button, label
+from ui.widgets.signs import LinkLine
 from ui.widgets.status_strip import MarkLabel
-from ui.widgets.wrapped_text import WrappedText
 
 from .sections import BESIDE_LINK, Section
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Manual
+from halo_scheduler.wording.schedules import following_words
 from halo_scheduler.wording.status import waiting_sentences
 from ui.main_window.job_actions import JobActions
 from ui.main_window.table.cells import live_status, quiet_words, streak_sentence
@@ -18,16 +19,14 @@ from ui.main_window.table.job_rows import schedule_words
 from ui.style.marks import ASKS, job_mark
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, title_font
 from ui.style.wording import status_advice
-from ui.widgets.labels import button
+from ui.widgets.labels import WrappedText, button
 from ui.widgets.status_strip import MarkLabel
-from ui.widgets.wrapped_text import WrappedText
 
 from .actions import ActionButtons
 from .chain import RunsAfter, ThenRuns
 from .job_details import JobDetails
+from .job_sections import Hint, StartsOnly, Today, WhatItDoes
 from .sections import NextRuns, OutputTail, RecentRuns, Section
-from .surroundings import Hint, StartsOnly
-from .work import Today, WhatItDoes
 
 _QUESTION_LINES = 6
 
@@ -299,7 +298,10 @@ class OneJob(QWidget):
             for at, one in details.quiet.items()
             if at > now_ms and not asks
         }
-        self._next.show_times(details.next_runs, now_ms, asks=asks, waits=waits, quiet=quiet)
+        following = following_words(details.job.schedule)
+        self._next.show_times(
+            details.next_runs, now_ms, asks=asks, waits=waits, quiet=quiet, following=following
+        )
         self._recent.show_runs(details.runs, now_ms)
 
     def waits(self, now_ms: int) -> Iterator[int | None]:

@@ -7,16 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from halo_scheduler.grammar.text import ShownText
-from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation, SkipReason
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation, SkipReason, Source
+from halo_scheduler.model.plans import Topic
 from halo_scheduler.model.quiet_times import Quiet
 from halo_scheduler.rules.chains import Chain, WaitingRun
 from halo_scheduler.rules.statistics import Usage
-from halo_scheduler.schedule.quiet_times import QuietHours
+from halo_scheduler.schedule.calendar import QuietHours
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.review import Reviewer
-from halo_scheduler.wording.plans import error_sentences
 from ui.backend.questions import MOST_READ, plain_lines
-from ui.backend.quiet_times import next_runs
+from ui.backend.store_trouble import NO_ENDS, Ends, ended_job, ended_run, ended_situation
+from ui.main_window.table.cells import next_runs
+from ui.widgets.directive_lines import without_directives
 
 NEXT_RUNS = 5
 RECENT_RUNS = 8
@@ -25,6 +27,7 @@ _LOOKED_THROUGH = 100
 _TAIL_BYTES = 65_536
 _LONGEST_LINE = 400
 _NO_CHAIN = Chain()
+_PLAIN_SOURCES = (Source.EVERY, Source.AFTER, Source.CRON, Source.ONCE)
 _BEGUN = frozenset(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
 
 
@@ -59,7 +62,7 @@ class JobDetails:
         return next((run for run in self.runs if run.outcome is Outcome.RUNNING), None)
 
 
-def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
+def read_details(scheduler: Scheduler, job_id: str, ends: Ends = NO_ENDS) -> JobDetails | None:
     """Read a job's details; None when it is gone."""
     job, situation = scheduler.get_job(job_id), scheduler.jobs.situations([job_id]).get(job_id)
     if job is None or situation is None:
@@ -74,15 +77,16 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     settings = scheduler.settings.read()
     coming = next_runs(scheduler, job, QuietHours(settings.quiet_times), NEXT_RUNS, since)
     return JobDetails(
-        job=job,
-        situation=situation,
+        job=ended_job(job, ends),
+        situation=ended_situation(situation, ends),
         questions=tuple(plain_lines(one.text) for one in asked if one.job_id == job_id),
         usage=usage,
         default_agent=settings.default_agent,
         next_runs=tuple(at for at, _quiet in coming),
         quiet={at: quiet for at, quiet in coming if quiet is not None},
+        # What it waits for, advice, chains and errors have places of their own.
         why=_why(scheduler, job),
-        runs=tuple(runs),
+        runs=tuple(ended_run(run, ends) for run in runs),
         output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
         output_run_id=None if spoke is None else spoke.id,
         chain=scheduler.jobs.chain(job_id),
@@ -110,16 +114,16 @@ def _last_begun(scheduler: Scheduler, job_id: str, runs: Sequence[Run]) -> Run |
 
 
 def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:
-    """Return why the job runs when it does, without what the pane shows elsewhere."""
-    found = scheduler.jobs.explain(job.id)
-    elsewhere = {*found.asides, *error_sentences(job)}
-    return tuple(sentence for sentence in found.sentences if sentence not in elsewhere)
+    """Return why the job runs when it does; that the plain schedule decides is told by when it runs."""
+    told = tuple(scheduler.jobs.why(job.id, topics=[Topic.PLAN]).sentences)
+    is_plain = len(told) == 1 and job.next_source in _PLAIN_SOURCES and job.status is JobStatus.IDLE
+    return () if is_plain and job.waiting_for is None else told
 
 
 def last_lines(output: bytes, most: int = OUTPUT_LINES) -> str:
     """Return the end of a run's output as plain text."""
     shown = ShownText()
-    text = shown.feed(output[-_TAIL_BYTES:]) + shown.end()
+    text = shown.feed(without_directives(output[-_TAIL_BYTES:])) + shown.end()
     lines = [line.rstrip() for line in text.rstrip().split("\n")][-most:]
     return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import Run
@@ -19,17 +19,39 @@ from ui.backend.backend import Asked, Backend
 from ui.main_window.job_actions import JobActions
 from ui.main_window.table.job_rows import JobRow
 from ui.style.theme import GRID, MARGIN, Appearance, Tone
+from ui.widgets.arrange import put_at
 from ui.widgets.labels import label
-from ui.widgets.line_icon import LineIcon
-from ui.widgets.tab_order import put_at
+from ui.widgets.signs import LineIcon
 
 from .job_details import JobDetails, cancel_waiting, read_details
 
 if TYPE_CHECKING:
+    from .actions import SeveralJobs
     from .job import OneJob
-    from .several import SeveralJobs
 
 _LATE_MS = 120
+_PANE_SHARE = 0.295
+_LEAST_PANE, _MOST_PANE = 300, 440
+
+
+class TableAndPane(QSplitter):
+    """The table and the details beside it; divides the width until the user does."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.setObjectName("splitter")
+        self.setHandleWidth(1)
+        self._is_moved = False
+        self.splitterMoved.connect(self._keep)
+
+    def _keep(self, _position: int, _index: int) -> None:
+        self._is_moved = True
+
+    def divide(self, width: int) -> None:
+        """Divide a width, unless the user has moved the handle."""
+        if not self._is_moved:
+            pane = min(max(round(width * _PANE_SHARE), _LEAST_PANE), _MOST_PANE)
+            self.setSizes([width - pane, pane])
 
 
 class DetailPane(QWidget):
@@ -82,7 +104,7 @@ class DetailPane(QWidget):
 
     @cached_property
     def _several(self) -> SeveralJobs:
-        from .several import SeveralJobs  # noqa: PLC0415 - not before the first window
+        from .actions import SeveralJobs  # noqa: PLC0415 - not before the first window
 
         made = SeveralJobs(self._appearance, self._actions)
         self._pages.addWidget(made)
@@ -144,8 +166,10 @@ class DetailPane(QWidget):
             return
         self._is_dirty = False
 
+        ends = self._backend.ends
+
         def read(scheduler: Scheduler) -> JobDetails | None:
-            return read_details(scheduler, job_id)
+            return read_details(scheduler, job_id, ends)
 
         self._asked = self._backend.ask(read, self._take, lambda _error: self._take(None), owner=self)
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QCoreApplication, QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QEnterEvent,
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QTextOption,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QGridLayout,
@@ -19,15 +28,16 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
 from halo_scheduler.grammar.zone import local_time
-from halo_scheduler.model import Run
+from halo_scheduler.model import Outcome, Run
+from halo_scheduler.wording.measures import amount_words, took_words
+from halo_scheduler.wording.messages import EXIT_CODES
 from halo_scheduler.wording.schedules import describe_when
 from ui.backend.questions import item_words
 from ui.style.marks import outcome_mark, paint_mark
 from ui.style.theme import GRID, HALF, Appearance, Tone, mono_font, number_font, small_font
-from ui.style.wording import ago, cost_words, duration, moment, plain_tooltip, run_words
+from ui.style.wording import ago, moment, plain_tooltip, run_words
 from ui.widgets.countdown import until_ago_changes, until_next_changes
-from ui.widgets.labels import button, label
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText, button, label
 
 from .job_details import NEXT_RUNS, OUTPUT_LINES, RECENT_RUNS
 
@@ -36,6 +46,8 @@ BESIDE_LINK = HALF + 2
 _NOTHING_QUIET: Mapping[int, str] = MappingProxyType({})
 _MARK = 8
 _RUN_HEIGHT = 24
+_SCROLL_BAR = 24
+_DAYS_BY_NAME = 7
 
 
 class Section(QWidget):
@@ -83,10 +95,11 @@ class NextRuns(Section):
         asks: bool = False,
         waits: bool = False,
         quiet: Mapping[int, str] = _NOTHING_QUIET,
+        following: str = "",
     ) -> None:
         """Show the next runs; with an open question they are skipped, and a waiting run is not late.
 
-        `quiet` words what happens to the runs in quiet hours.
+        `quiet` words what happens to the runs in quiet hours, `following` when the others come if that is not known.
         """
         # Slots that pass while a run waits are coalesced.
         times = [at for index, at in enumerate(times) if not (waits and index and at <= now_ms)]
@@ -101,9 +114,13 @@ class NextRuns(Section):
             if is_there:
                 is_waiting = waits and times[index] <= now_ms
                 ahead.setText(self.tr("waiting") if is_waiting else describe_when(times[index], now_ms))
-                exact, told = _exact(times[index], now_ms), quiet.get(times[index], "")
-                at.setText(self.tr("{when} · quiet").format(when=exact) if told else exact)
+                told = quiet.get(times[index], "")
+                exact = _rest_of(times[index], now_ms, is_waiting=is_waiting)
+                at.setText(" · ".join(filter(None, [exact, self.tr("quiet") if told else ""])))
                 at.setToolTip(plain_tooltip("\n".join(filter(None, [moment(times[index]), told]))))
+            elif following and index == len(times):
+                ahead.setText(following)
+                ahead.setVisible(True)
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         return (until_next_changes(at, now_ms) for at in self._times)
@@ -132,10 +149,10 @@ class RunButton(QAbstractButton):
         self._shown = shown
         at = run_at(shown)
         self._when = "" if at is None else ago(at, now_ms)
-        took, cost = duration(shown.duration_ms), cost_words(shown.cost)
+        took, cost = took_words(shown.duration_ms), amount_words(shown.cost)
         self._took = " · ".join(filter(None, [cost, took]))
         item = item_words(shown.work_id, shown.work_title)
-        self._words = " · ".join(filter(None, [run_words(shown), item]))
+        self._words = " · ".join(filter(None, [_short_words(shown), item]))
         self.setText(self._words)
         self.setAccessibleName(", ".join(filter(None, [self._words, self._when, self._took])))
         spent = self.tr("cost {cost}").format(cost=cost) if cost else ""
@@ -231,15 +248,15 @@ class OutputTail(Section):
     def __init__(self) -> None:
         super().__init__("")
         self.heading.setText(self.tr("Last output"))
+        self._fitted_width = 0
         self._text = QPlainTextEdit()
         self._text.setObjectName("outputTail")
         self._text.setAccessibleName(self.tr("Last output"))
         self._text.setReadOnly(True)
         self._text.setTabChangesFocus(True)
         self._text.setFont(mono_font(small_font(self._text.font())))
-        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self._text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._text.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.column.addWidget(self._text)
         self._open = button(
             self.tr("Open in history"), name="openOutputButton", kind="link", shortcut="Ctrl+O"
@@ -253,8 +270,44 @@ class OutputTail(Section):
         shown = text or nothing
         if shown != self._text.toPlainText():
             self._text.setPlainText(shown)
-        lines = min(shown.count("\n") + 1, OUTPUT_LINES)
+            self._fit()
+
+    def _fit(self) -> None:
+        """Make room for all lines as they are wrapped, up to some; more can be scrolled, from the end."""
+        self._fitted_width = self.width()
+        lines = min(round(self._text.document().size().height()), OUTPUT_LINES)
         self._text.setFixedHeight(QFontMetrics(self._text.font()).lineSpacing() * lines + 3 * GRID)
+        bar = self._text.verticalScrollBar()
+        bar.setValue(bar.maximum())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        # A scroll bar that comes and goes must not make the text jump back and forth.
+        if abs(event.size().width() - self._fitted_width) > _SCROLL_BAR:
+            self._fit()
+
+
+def _rest_of(at: int, now_ms: int, *, is_waiting: bool) -> str:
+    """Return what "in 4 min" or "tomorrow at 09:00" does not say of an instant: the time, the date, or the day."""
+    local, today = local_time(at), local_time(now_ms)
+    days = (local.date() - today.date()).days
+    if is_waiting or " at " not in describe_when(at, now_ms):
+        return clock_time(local) if days == 0 else _exact(at, now_ms)
+    if days == 0:
+        return ""
+    if days >= _DAYS_BY_NAME:
+        return weekday_name(local)[:3]
+    day = short_date(local, year=local.year != today.year)
+    return f"{weekday_name(local)[:3]} {day}" if days == 1 else day
+
+
+def _short_words(run: Run) -> str:
+    """Return how a run ended; an exit code comes first, so that it is never cut off."""
+    if run.outcome is not Outcome.FAILURE or run.exit_code is None:
+        return run_words(run)
+    words = QCoreApplication.translate("RunButton", "Exit code {code}").format(code=run.exit_code)
+    meaning = EXIT_CODES.get(run.exit_code, "")
+    return f"{words}: {meaning}" if meaning else words
 
 
 def _exact(at: int, now_ms: int) -> str:

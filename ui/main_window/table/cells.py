@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.model import Job, JobStatus, Manual, Outcome, Run, Situation, SituationKind, Source
+from halo_scheduler.model import (
+    After,
+    InQuietTime,
+    Job,
+    JobStatus,
+    Manual,
+    Outcome,
+    Run,
+    Schedule,
+    Situation,
+    SituationKind,
+    Source,
+)
 from halo_scheduler.model.quiet_times import Quiet
 from halo_scheduler.rules.statistics import TrendPoint
+from halo_scheduler.schedule.calendar import QuietHours
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.measures import took_words
 from halo_scheduler.wording.status import next_words, status_sentence, status_words, waiting_sentences
-from ui.backend.quiet_times import is_skipped
 from ui.style.wording import (
     ago,
     at_moment,
-    duration,
     moment,
     one_line,
     outcome_words,
@@ -26,16 +39,61 @@ from ui.style.wording import (
     short_moment,
     status_advice,
 )
-from ui.widgets.action_text import action_words, work_words
+from ui.widgets.job_text import action_words, work_words
 
-from .job_rows import Column, JobFacts, JobRow, schedule_words
+from .job_rows import Column, JobFacts, JobRow, Section, schedule_words, short_schedule_words
 
 _LONGEST_NAME = 60
+
+
+def is_skipped(job: Job) -> bool:
+    """Tell whether a job leaves out what falls into a quiet time, instead of waiting for its end."""
+    return job.policy.in_quiet_time is InQuietTime.SKIP
+
+
+def next_runs(
+    scheduler: Scheduler, job: Job, hours: QuietHours, count: int, since: int | None = None
+) -> list[tuple[int, Quiet | None]]:
+    """Return when a job is due next, each time with the quiet time it falls into.
+
+    What falls due while a run waits for the end of one is passed over.
+    """
+    found: list[tuple[int, Quiet | None]] = []
+    while len(found) < count:
+        times = scheduler.jobs.next_runs(job.id, count - len(found), since=since)
+        since = None
+        for at in times:
+            quiet = hours.find(job.group, at)
+            found.append((at, quiet))
+            if quiet is not None and not is_skipped(job):
+                since = quiet.until + 1
+                break
+        # When that one ends, and with it when the others are due, cannot be told.
+        if since is None or isinstance(job.schedule, After):
+            break
+    return found
 
 
 def tr(text: str) -> str:
     """Return a text in the user's language."""
     return QCoreApplication.translate("JobWords", text)
+
+
+def heading(column: Column) -> str:
+    """Return what a column is called."""
+    return {
+        Column.NAME: tr("Job"),
+        Column.SCHEDULE: tr("When"),
+        Column.NEXT: tr("Next run"),
+        Column.LAST: tr("Last run"),
+        Column.TREND: tr("Last 20 runs"),
+    }[column]
+
+
+def section_words(section: Section) -> str:
+    """Return the heading of a group, with its number of jobs."""
+    name = tr("No group") if section.group is None else one_line(section.group)
+    return f"{name} ({section.count:,})"
 
 
 def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
@@ -44,7 +102,7 @@ def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now
         case Column.NAME:
             return one_line(row.job.name)
         case Column.SCHEDULE:
-            return one_line(pace_words(row))
+            return one_line(pace_words(row, short_schedule_words))
         case Column.NEXT:
             return next_text(row.situation, run, now_ms)
         case Column.LAST:
@@ -53,11 +111,11 @@ def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now
             return ""
 
 
-def pace_words(row: JobRow) -> str:
+def pace_words(row: JobRow, words: Callable[[Schedule], str] = schedule_words) -> str:
     """Return a job's schedule; of one that has none, whether it runs after another."""
     after = row.situation.after
     if not after or not isinstance(row.job.schedule, Manual):
-        return schedule_words(row.job.schedule)
+        return words(row.job.schedule)
     return tr("After another job") if len(after) == 1 else tr("After other jobs")
 
 
@@ -97,7 +155,7 @@ def last_outcome(row: JobRow, facts: JobFacts) -> Outcome | None:
 def short_duration(milliseconds: int | None) -> str:
     """Return how long something took in its largest unit: a column shows what can be compared at a glance."""
     if milliseconds is None or milliseconds < MINUTE_MS:
-        return duration(milliseconds)
+        return took_words(milliseconds)
     minutes, hours = _rounded(milliseconds, MINUTE_MS), _rounded(milliseconds, HOUR_MS)
     if minutes < HOUR_MS // MINUTE_MS:
         return tr("{count} min").format(count=minutes)
@@ -158,9 +216,9 @@ def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
     """Return what becomes of a run that is due in a quiet time."""
     words = tr("That is in {what}: it will be skipped.")
     if not is_skipped(job):
-        words = tr("That is in {what}: it starts when that ends, {when}.")
+        words = tr("That is in {what}: it starts when they end, {when}.")
     name = one_line(quiet.by.name, _LONGEST_NAME)
-    what = tr("the quiet time {name}").format(name=name) if name else tr("a quiet time")
+    what = tr("the quiet hours {name}").format(name=name) if name else tr("quiet hours")
     return words.format(what=what, when=at_moment(quiet.until, now_ms))
 
 
@@ -172,7 +230,7 @@ def _last_lines(row: JobRow, facts: JobFacts, run: Run | None) -> list[str]:
     if last is None:
         return [] if job.last_run_at is None else [moment(job.last_run_at)]
     at = last_at(job, facts)
-    took = tr("took {time}").format(time=duration(last.duration_ms)) if last.duration_ms is not None else ""
+    took = tr("took {time}").format(time=took_words(last.duration_ms)) if last.duration_ms is not None else ""
     return [run_words(last), "" if at is None else moment(at), took]
 
 
@@ -186,7 +244,7 @@ def spoken_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, n
             status = sentence_case(status_words(row.situation, now_ms))
             return ", ".join(filter(None, [text, group, status]))
         case Column.SCHEDULE:
-            return text
+            return one_line(pace_words(row))
         case Column.NEXT:
             return tr("next run: {when}").format(when=text)
         case Column.LAST:
@@ -199,7 +257,7 @@ def _spoken_last(text: str, row: JobRow, facts: JobFacts) -> str:
     outcome = last_outcome(row, facts)
     if outcome is None:
         return tr("last run: never")
-    took = "" if facts.last is None else duration(facts.last.duration_ms)
+    took = "" if facts.last is None else took_words(facts.last.duration_ms)
     return ", ".join(filter(None, [tr("last run: {when}").format(when=text), outcome_words(outcome), took]))
 
 
@@ -212,7 +270,7 @@ def trend_sentence(trend: Iterable[TrendPoint]) -> str:
     ends = ", ".join(f"{count} {outcome_words(outcome).lower()}" for outcome, count in counts.most_common())
     times = [point.duration_ms for point in points if point.duration_ms is not None]
     took = (
-        tr("Duration: {least} to {most}.").format(least=duration(min(times)), most=duration(max(times)))
+        tr("Duration: {least} to {most}.").format(least=took_words(min(times)), most=took_words(max(times)))
         if times
         else ""
     )
@@ -231,7 +289,7 @@ def live_status(situation: Situation, now_ms: int, run: Run | None = None) -> st
 def _running_sentence(run: Run, so_far_ms: int) -> str:
     # Whole seconds: it counts before one's eyes.
     time = tr("{count} s").format(count=max(so_far_ms, 0) // SECOND_MS)
-    words = tr("Running for {time}").format(time=time if so_far_ms < MINUTE_MS else duration(so_far_ms))
+    words = tr("Running for {time}").format(time=time if so_far_ms < MINUTE_MS else took_words(so_far_ms))
     progress = "" if run.progress is None else f"{run.progress:.0%}"
     return " · ".join(filter(None, [words, progress, one_line(run.progress_text)]))
 

@@ -1,137 +1,34 @@
-"""Paints the rows of the job table: marks, names with their group, times, trends."""
+"""Paints the rows of the job table: marks, names with their group, times, and the trend of the last runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import Enum, auto
-from functools import lru_cache
-from typing import NamedTuple
-
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QPixmap, QStaticText, QTransform
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QPainter,
+    QPolygonF,
+)
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from halo_scheduler.model import JobStatus, Situation, SituationKind
-from halo_scheduler.rules.statistics import TrendPoint
-from ui.style.marks import Mark, job_mark, outcome_mark, paint_mark
-from ui.style.theme import GRID, HALF, ROW, Appearance, Tone, number_font, small_font, strong_font
+from ui.style.marks import Mark, job_mark, outcome_mark
+from ui.style.theme import GRID, HALF, ROW, Appearance, Tone
 from ui.style.wording import one_line
 
-from .cells import last_outcome, short_duration
-from .job_rows import Column, JobFacts, JobRow
+from .cells import last_outcome, section_words, short_duration
+from .drawings import CHIP_HEIGHT, TREND_EDGE, CutText, Drawings, Letters
+from .job_filter import hidden_match, match_in
+from .job_rows import Column, JobFacts, JobRow, Section, short_schedule_words
 from .job_table import JobTableModel
-from .trend import WIDTH as TREND_WIDTH
-from .trend import paint_trend
-
-CHIP_HEIGHT = 18
-# Marks in a trend extend slightly beyond their bar.
-TREND_EDGE = 2
-_MOST_TEXTS = 2_048
-_MOST_TRENDS = 128
-_MOST_PICTURES = 256
 
 _MARK = 10
 _SMALL_MARK = 8
 _SHORTEST_CHIP = 8 * GRID
 _SHORTEST_NAME = 16 * GRID
 _PROGRESS = 3
+_MATCH_ALPHA = 80
 _NO_FACTS = JobFacts()
 _SELECTED = QStyle.StateFlag.State_Selected.value
-
-
-class Letters(Enum):
-    """The fonts of a row."""
-
-    PLAIN = auto()
-    STRONG = auto()
-    SMALL = auto()
-
-
-class CutText(NamedTuple):
-    """A text elided to fit, laid out."""
-
-    text: QStaticText
-    width: int
-    height: int
-
-
-class Drawings(QObject):
-    """Caches what was painted last; pictures include their background, so that their edges blend into it."""
-
-    def __init__(self, appearance: Appearance, font: QFont, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._appearance = appearance
-        self.text = lru_cache(_MOST_TEXTS)(self._cut)
-        self.width = lru_cache(_MOST_TEXTS)(self._measure)
-        self.mark = lru_cache(_MOST_PICTURES)(self._draw_mark)
-        self.chip = lru_cache(_MOST_PICTURES)(self._draw_chip)
-        self.trend = lru_cache(_MOST_TRENDS)(self._draw_trend)
-        self.set_font(font)
-        appearance.changed.connect(self._forget_pictures)
-
-    def set_font(self, font: QFont) -> None:
-        """Use another font from now on."""
-        self._fonts = {
-            Letters.PLAIN: number_font(font),
-            Letters.STRONG: strong_font(font),
-            Letters.SMALL: number_font(small_font(font)),
-        }
-        self._metrics = {letters: QFontMetrics(made) for letters, made in self._fonts.items()}
-        self.text.cache_clear()
-        self.width.cache_clear()
-
-    def font(self, letters: Letters) -> QFont:
-        return self._fonts[letters]
-
-    def _forget_pictures(self) -> None:
-        for kept in (self.mark, self.chip, self.trend):
-            kept.cache_clear()
-
-    def _measure(self, text: str, letters: Letters) -> int:
-        return self._metrics[letters].horizontalAdvance(text)
-
-    def _cut(self, text: str, letters: Letters, width: int) -> CutText:
-        metrics = self._metrics[letters]
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
-        laid_out = QStaticText(shown)
-        laid_out.setTextFormat(Qt.TextFormat.PlainText)
-        laid_out.prepare(QTransform(), self._fonts[letters])
-        return CutText(laid_out, metrics.horizontalAdvance(shown), metrics.height())
-
-    def _draw_mark(self, mark: Mark, side: int, ground: str, ratio: float) -> QPixmap:
-        def draw(painter: QPainter) -> None:
-            # Half a pixel lower, to centre it in the row.
-            place = QRectF(0, 0.5, side, side)
-            paint_mark(painter, place, mark.shape, self._appearance.colour(mark.tone))
-
-        return _picture(side, side + 1, ground, ratio, draw)
-
-    def _draw_chip(self, width: int, border: str, ground: str, ratio: float) -> QPixmap:
-        def draw(painter: QPainter) -> None:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(QColor(border), 1))
-            # On whole pixels; a line between two pixels is blurred.
-            box = QRectF(0.5, 0.5, width - 1, CHIP_HEIGHT - 1)
-            painter.drawRoundedRect(box, CHIP_HEIGHT / 2, CHIP_HEIGHT / 2)
-
-        return _picture(width, CHIP_HEIGHT, ground, ratio, draw)
-
-    def _draw_trend(self, points: tuple[TrendPoint, ...], height: int, ground: str, ratio: float) -> QPixmap:
-        def draw(painter: QPainter) -> None:
-            paint_trend(painter, QRectF(TREND_EDGE, 0, TREND_WIDTH, height), points, self._appearance)
-
-        return _picture(TREND_WIDTH + 2 * TREND_EDGE, height, ground, ratio, draw)
-
-
-def _picture(width: int, height: int, ground: str, ratio: float, draw: Callable[[QPainter], None]) -> QPixmap:
-    """Return the pixmap for a device pixel ratio."""
-    made = QPixmap(round(width * ratio), round(height * ratio))
-    made.setDevicePixelRatio(ratio)
-    made.fill(QColor(ground))
-    painter = QPainter(made)
-    draw(painter)
-    painter.end()
-    return made
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -164,15 +61,33 @@ class RowDelegate(QStyledItemDelegate):
         if self._ground is not colours.raised:
             painter.fillRect(option.rect, QColor(self._ground))
 
+    def _paint_section(self, painter: QPainter, rect: QRect, row: int, _section: Section) -> None:
+        """Draw the heading of a group; its words stand in the first column."""
+        colours = self._appearance.colours
+        painter.fillRect(rect, QColor(colours.hover if row == self._hovered else colours.surface))
+
     def _text(self, painter: QPainter, area: QRect, text: str, letters: Letters, tone: Tone) -> int:
-        """Draw a text, elided to fit, and return its width."""
+        """Draw a text, elided to fit, with what is searched for marked, and return its width."""
         if not text:
             return 0
         cut = self._drawings.text(text, letters, area.width())
+        self._mark_match(painter, area, text, letters, cut)
         painter.setFont(self._drawings.font(letters))
         painter.setPen(self._appearance.colour(tone))
         painter.drawStaticText(area.left(), area.top() + (area.height() - cut.height + 1) // 2, cut.text)
         return cut.width
+
+    def _mark_match(self, painter: QPainter, area: QRect, text: str, letters: Letters, cut: CutText) -> None:
+        found = match_in(text, self._model.filter.words)
+        if found is None:
+            return
+        start, end = found
+        left = min(self._drawings.width(text[:start], letters), cut.width)
+        right = min(self._drawings.width(text[:end], letters), cut.width)
+        top = area.top() + (area.height() - cut.height) // 2
+        colour = QColor(self._appearance.colour(Tone.WARN))
+        colour.setAlpha(_MATCH_ALPHA)
+        painter.fillRect(area.left() + left, top, right - left, cut.height, colour)
 
     def _mark(self, painter: QPainter, left: int, area: QRect, side: int, mark: Mark) -> None:
         picture = self._drawings.mark(mark, side, self._ground, painter.device().devicePixelRatio())
@@ -186,8 +101,12 @@ class RowDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         row = index.row()
-        self._paint_ground(painter, option, row)
         rect: QRect = option.rect
+        section = self._model.section_at(row)
+        if section is not None:
+            self._paint_section(painter, rect, row, section)
+            return
+        self._paint_ground(painter, option, row)
         text = self._model.text_at(row, Column(index.column()))
         self._paint(painter, rect.adjusted(GRID, 0, -GRID, 0), self._model.row_at(row), text)
 
@@ -207,17 +126,54 @@ class NameDelegate(RowDelegate):
             rect: QRect = option.rect
             painter.fillRect(rect.left(), rect.top(), 3, rect.height(), self._appearance.colour(Tone.ACCENT))
 
+    def _paint_section(self, painter: QPainter, rect: QRect, row: int, section: Section) -> None:
+        super()._paint_section(painter, rect, row, section)
+        colour = self._appearance.colour(Tone.MUTED)
+        if self._view.currentIndex().row() == row and self._view.hasFocus():
+            painter.fillRect(rect.left(), rect.top(), 3, rect.height(), self._appearance.colour(Tone.ACCENT))
+        middle, left = QRectF(rect).center().y(), rect.left() + 2 * GRID
+        arrow = [(2, -4), (7, 0.5), (2, 5)] if section.is_folded else [(0, -2), (9, -2), (4.5, 3)]
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawPolygon(QPolygonF([QPointF(left + x, middle + y) for x, y in arrow]))
+        painter.restore()
+        area = rect.adjusted(2 * GRID + _MARK + GRID + HALF, 0, -GRID, 0)
+        self._text(painter, area, section_words(section), Letters.PLAIN, Tone.MUTED)
+
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
         job = row.job
         self._mark(painter, area.left() + GRID, area, _MARK, job_mark(row.situation))
         area = area.adjusted(GRID + _MARK + GRID + HALF, 0, 0, 0)
-        chip = one_line(job.group) if job.group else ""
+        # Below a heading, the chip would say the same again.
+        chip = one_line(job.group) if job.group and not self._model.has_sections else ""
         room = self._chip_width(chip, area.width(), self._drawings.width(text, Letters.STRONG)) if chip else 0
         tone = Tone.MUTED if row.situation.status is JobStatus.DISABLED else Tone.TEXT
+        where = self._where_found(row, text, chip)
+        if where:
+            # What was found is shown in place of the group.
+            area = self._paint_match(painter, area, where, self._drawings.width(text, Letters.STRONG))
+            room = 0
         name_area = area.adjusted(0, 0, -(room + GRID), 0) if room else area
         used = self._text(painter, name_area, text, Letters.STRONG, tone)
         if room:
             self._chip(painter, QRect(area.left() + used + GRID, area.top(), room, area.height()), chip)
+
+    def _where_found(self, row: JobRow, name: str, group: str) -> str:
+        """Return the part of a command or description that a search has found, if nothing else shows it."""
+        words = self._model.filter.words
+        shown = (name, group, short_schedule_words(row.job.schedule))
+        if not words or any(match_in(text, words) is not None for text in shown):
+            return ""
+        return one_line(hidden_match(row, words))
+
+    def _paint_match(self, painter: QPainter, area: QRect, text: str, name_width: int) -> QRect:
+        """Draw what was found behind the name, and return what is left to the name."""
+        name_room = min(name_width + 1, max(area.width() // 2, min(area.width(), _SHORTEST_NAME)))
+        rest = area.adjusted(name_room + GRID, 0, 0, 0)
+        self._text(painter, rest, text, Letters.SMALL, Tone.MUTED)
+        return QRect(area.left(), area.top(), name_room, area.height())
 
     def _chip_width(self, text: str, width: int, name_width: int) -> int:
         """Return the chip's width: the name yields to a short chip, and a chip of two letters is left out."""

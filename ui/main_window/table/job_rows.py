@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from functools import lru_cache
 from math import inf
 from typing import Any
+from unicodedata import combining, normalize
 
+from halo_scheduler.grammar.cron_fields import CronFields
+from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import (
     After,
     Cron,
     Every,
     Follower,
     Job,
-    JobStatus,
     Manual,
     Once,
     Run,
@@ -26,6 +28,8 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.rules.statistics import TrendPoint
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.search import searched_text
+from halo_scheduler.wording.short_schedules import describe_shortly
 
 _NOBODY: tuple[str, tuple[Follower, ...]] = ("", ())
 # More digits than that are no number that anybody counts by.
@@ -42,18 +46,6 @@ class Column(IntEnum):
     TREND = 4
 
 
-class StatusChoice(StrEnum):
-    """Which jobs are shown."""
-
-    ALL = "all"
-    RUNNING = "running"
-    ASKING = "asking"
-    WAITING = "waiting"
-    FAILING = "failing"
-    PAUSED = "paused"
-    OFF = "off"
-
-
 @dataclass(frozen=True, slots=True)
 class JobRow:
     """A job with its situation, its search text and its place by name."""
@@ -66,6 +58,33 @@ class JobRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """The heading above the jobs of a group; None is those without one."""
+
+    group: str | None
+    count: int
+    is_folded: bool
+
+    @property
+    def id(self) -> str:
+        """What tells it apart from other headings and from jobs."""
+        return f"group {self.group}" if self.group is not None else "no group"
+
+
+def in_sections(rows: Iterable[JobRow], folded: Container[str | None]) -> list[JobRow | Section]:
+    """Return rows below the headings of their groups, without those of folded ones; what has no group comes last."""
+    groups: dict[str | None, list[JobRow]] = {}
+    for row in rows:
+        groups.setdefault(row.job.group, []).append(row)
+    found: list[JobRow | Section] = []
+    for group in sorted(groups, key=lambda one: (one is None, natural_key(one or ""), one or "")):
+        is_folded = group in folded
+        found.append(Section(group, len(groups[group]), is_folded))
+        found += () if is_folded else groups[group]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class JobFacts:
     """What is read for a job only while it is in sight."""
 
@@ -73,51 +92,10 @@ class JobFacts:
     trend: tuple[TrendPoint, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """What is looked for; a group of None is all of them."""
-
-    text: str = ""
-    status: StatusChoice = StatusChoice.ALL
-    group: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nothing is left out."""
-        return self == JobFilter()
-
-    def choose(self, rows: Sequence[JobRow]) -> Sequence[JobRow]:
-        """Return the rows that are looked for, in their order; thousands of them at every keystroke."""
-        text = self.text.casefold().strip()
-        if text:
-            rows = [row for row in rows if text in row.text]
-        if self.group is not None:
-            rows = [row for row in rows if row.job.group == self.group]
-        if self.status is not StatusChoice.ALL:
-            rows = [row for row in rows if has_status(row, self.status)]
-        return rows
-
-
-def has_status(row: JobRow, status: StatusChoice) -> bool:
-    """Tell whether a job is one of those that a choice is about; a running one may also be failing."""
-    return _CHOICES[status](row)
-
-
-_CHOICES: dict[StatusChoice, Callable[[JobRow], bool]] = {
-    StatusChoice.ALL: lambda _row: True,
-    StatusChoice.RUNNING: lambda row: row.situation.kind is SituationKind.RUNNING,
-    StatusChoice.ASKING: lambda row: row.situation.question is not None,
-    StatusChoice.WAITING: lambda row: row.situation.waiting is not None,
-    StatusChoice.FAILING: lambda row: row.situation.is_failing,
-    StatusChoice.PAUSED: lambda row: row.situation.status is JobStatus.PAUSED,
-    StatusChoice.OFF: lambda row: row.situation.status is JobStatus.DISABLED,
-}
-
-
 def make_row(job: Job, situation: Situation) -> JobRow:
     """Work out what searching and sorting need; done away from the window's thread."""
-    text = f"{job.name}\n{job.group or ''}\n{job.description}".casefold()
-    return JobRow(job.id, job, situation, text, (_natural(job.name), job.id))
+    text = searched_text(job.name, job.group, job.description, job.schedule, job.action)
+    return JobRow(job.id, job, situation, text, (natural_key(job.name), job.id))
 
 
 class Followers:
@@ -153,9 +131,10 @@ class Followers:
         return {job_id: tuple(sorted(names)) for job_id, names in found.items()}
 
 
-def _natural(name: str) -> tuple[str | int, ...]:
-    """Return what sorts "job 2" before "job 10"."""
-    parts = _NUMBERS.split(name.casefold())
+def natural_key(name: str) -> tuple[str | int, ...]:
+    """Return what sorts "job 2" before "job 10", and "Überprüfung" beside "Updates"."""
+    letters = (one for one in normalize("NFKD", name.casefold()) if not combining(one))
+    parts = _NUMBERS.split("".join(letters))
     return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
 
 
@@ -199,23 +178,40 @@ _KEYS = {
 SORTABLE = tuple(_KEYS)
 
 
-def _pace(schedule: Schedule) -> tuple[int, int, str]:
-    """Return where a schedule stands among others: the regular ones by pace, then the clock's, the rest last."""
+@lru_cache(maxsize=4096)
+def _pace(schedule: Schedule) -> tuple[int, float, tuple[int, ...]]:
+    """Return where a schedule stands among others: the regular ones by pace, then by time of day, the rest last."""
     match schedule:
         case Every():
-            return (0, schedule.every_ms, "")
+            return (0, schedule.every_ms, ())
         case After():
-            return (1, schedule.after_ms, "")
+            return (0, schedule.after_ms, ())
         case Cron():
-            return (2, 0, schedule.cron)
+            return (0, *_cron_pace(schedule.expression.fields))
         case Once():
-            return (3, schedule.due_at, "")
+            return (1, schedule.due_at, ())
         case Manual():
-            return (4, 0, "")
+            return (2, 0, ())
+
+
+def _cron_pace(fields: CronFields) -> tuple[float, tuple[int, ...]]:
+    """Return the average time between the runs, and the first of them in a week and a day."""
+    a_day = len(fields.hours) * len(fields.minutes) * len(fields.seconds)
+    weekdays = len(fields.weekdays) / 7 + (len(fields.nth_weekdays) + len(fields.last_weekdays)) / 31
+    days = min((len(fields.days) + fields.last_day) / 31, 1) * min(weekdays, 1) * len(fields.months) / 12
+    first = min((weekday or 7 for weekday in fields.weekdays), default=0)
+    return DAY_MS / (a_day * days), (first, fields.hours[0], fields.minutes[0], fields.seconds[0])
 
 
 @lru_cache(maxsize=4096)
 def schedule_words(schedule: Schedule) -> str:
     """Return a schedule in plain words that begin a sentence."""
     words = describe(schedule)
+    return words[:1].upper() + words[1:]
+
+
+@lru_cache(maxsize=4096)
+def short_schedule_words(schedule: Schedule) -> str:
+    """Return a schedule as the column shows it."""
+    words = describe_shortly(schedule)
     return words[:1].upper() + words[1:]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from halo_scheduler.clock import WallClock
 from halo_scheduler.model import Job, Run
 
-from .cells import cell_text, cell_tip, spoken_text
-from .job_rows import SORTABLE, Column, JobFacts, JobFilter, JobRow, sort_key
+from .cells import cell_text, cell_tip, heading, section_words, spoken_text
+from .job_filter import JobFilter
+from .job_rows import SORTABLE, Column, JobFacts, JobRow, Section, in_sections, sort_key
 
 # For more changes than this, a reset is faster than moving single rows.
 _MOST_SINGLE_CHANGES = 64
@@ -35,7 +36,11 @@ class JobTableModel(QAbstractTableModel):
         self._clock = clock
         self._all: dict[str, JobRow] = {}
         self._sorted: list[JobRow] | None = []
-        self._shown: list[JobRow] = []
+        self._shown: list[JobRow | Section] = []
+        self._found_count = 0
+        self._has_sections = False
+        self._folded: set[str | None] = set()
+        self._places: dict[str, int] = {}
         self._keys: list[tuple[Any, ...]] = []
         self._facts: dict[str, JobFacts] = {}
         self._running: dict[str, Run] = {}
@@ -72,13 +77,28 @@ class JobTableModel(QAbstractTableModel):
         return iter(self._all.values())
 
     def row_at(self, row: int) -> JobRow:
-        return self._shown[self._place(row)]
+        """Return a row that is no heading."""
+        return cast("JobRow", self._shown[self._place(row)])
+
+    def section_at(self, row: int) -> Section | None:
+        """Return the heading in a row, or None."""
+        if not 0 <= row < len(self._shown):
+            return None
+        found = self._shown[self._place(row)]
+        return found if isinstance(found, Section) else None
+
+    def id_at(self, row: int) -> str:
+        """Return the id of a job or a heading."""
+        return self._shown[self._place(row)].id
 
     def job_at(self, row: int) -> Job:
         return self.row_at(row).job
 
     def text_at(self, row: int, column: Column) -> str:
         """Return the text of a cell."""
+        section = self.section_at(row)
+        if section is not None:
+            return section_words(section) if column is Column.NAME else ""
         shown = self.row_at(row)
         facts = self._facts.get(shown.id, _NO_FACTS)
         return cell_text(column, shown, facts, self._running.get(shown.id), self._clock.now_ms())
@@ -88,20 +108,20 @@ class JobTableModel(QAbstractTableModel):
         last = min(last, len(self._shown) - 1)
         if last < first:
             return []
-        if not self._is_descending:
-            return self._shown[first : last + 1]
-        return self._shown[self._place(last) : self._place(first) + 1][::-1]
+        shown = (self._shown[self._place(row)] for row in range(max(first, 0), last + 1))
+        return [row for row in shown if isinstance(row, JobRow)]
 
     def rows_of(self, job_ids: Iterable[str]) -> list[int]:
         """Return the row numbers of some jobs in ascending order, for thousands at once."""
         wanted = set(job_ids)
         if not wanted:
             return []
-        shown = self.rows_between(0, len(self._shown) - 1)
-        return [row for row, one in enumerate(shown) if one.id in wanted]
+        return [row for row in range(len(self._shown)) if self.id_at(row) in wanted]
 
     def row_of(self, job_id: str) -> int:
         """Return the row number of a job, or -1 if it is not shown."""
+        if self._has_sections:
+            return self._places.get(job_id, -1)
         row = self._all.get(job_id)
         return -1 if row is None else self._find(row)
 
@@ -128,7 +148,7 @@ class JobTableModel(QAbstractTableModel):
         if not rows and not gone:
             return
         self._sorted = None
-        if len(rows) + len(gone) > _MOST_SINGLE_CHANGES:
+        if len(rows) + len(gone) > _MOST_SINGLE_CHANGES or self._has_sections:
             for job_id in gone:
                 self._forget(job_id)
             self._all |= {row.id: row for row in rows}
@@ -139,6 +159,8 @@ class JobTableModel(QAbstractTableModel):
                 self._remove(self._forget(job_id))
             for row in rows:
                 self._put(row, is_shown=bool(self._filter.choose([row])))
+        self._found_count = len(self._shown)
+        self._tell_counts()
 
     def set_facts(self, facts: Mapping[str, JobFacts]) -> None:
         """Show the details loaded for the visible jobs."""
@@ -163,6 +185,33 @@ class JobTableModel(QAbstractTableModel):
             self._filter = chosen
             self._show()
 
+    @property
+    def has_sections(self) -> bool:
+        return self._has_sections
+
+    @property
+    def folded(self) -> frozenset[str | None]:
+        """The groups whose jobs are folded away."""
+        return frozenset(self._folded)
+
+    def set_sections(self, wanted: bool, folded: Iterable[str | None] | None = None) -> None:  # noqa: FBT001 - a slot
+        """Show the jobs below the headings of their groups, or all together."""
+        with self._resetting():
+            self._has_sections = wanted
+            self._folded = self._folded if folded is None else set(folded)
+
+    def fold(self, group: str | None) -> None:
+        """Fold the jobs of a group away, or show them again."""
+        self._folded ^= {group}
+        self._show()
+
+    def unfold(self, job_ids: Iterable[str]) -> None:
+        """Show some jobs, if their groups are folded."""
+        wanted = {row.job.group for job_id in job_ids if (row := self._all.get(job_id)) is not None}
+        if self._has_sections and self._folded & wanted:
+            self._folded -= wanted
+            self._show()
+
     def count_seconds(self, first: int, last: int) -> None:
         """Update the times in some rows."""
         if 0 <= first <= last < len(self._shown):
@@ -181,20 +230,47 @@ class JobTableModel(QAbstractTableModel):
 
     def _show(self) -> None:
         """Filter and sort again; if the rows stay the same they are only repainted."""
+        before = [row.id for row in self._shown]
+        shown, keys = self._to_show()
+        if [row.id for row in shown] == before:
+            self._take(shown, keys)
+            if shown:
+                self.dataChanged.emit(self.index(0, 0), self.index(len(shown) - 1, _COLUMNS - 1))
+        else:
+            with self._changing():
+                self.beginResetModel()
+                self._take(shown, keys)
+                self.endResetModel()
+        self._tell_counts()
+
+    def _to_show(self) -> tuple[list[JobRow | Section], list[tuple[Any, ...]]]:
+        """Return the rows to show, and what they are sorted by; below headings that is not needed."""
         key = sort_key(self._column)
         if self._sorted is None:
             self._sorted = sorted(self._all.values(), key=key)
-        shown = list(self._filter.choose(self._sorted))
-        keys = list(map(key, shown))
-        if len(shown) == len(self._shown) and [row.id for row in shown] == [row.id for row in self._shown]:
-            self._shown, self._keys = shown, keys
-            if shown:
-                self.dataChanged.emit(self.index(0, 0), self.index(len(shown) - 1, _COLUMNS - 1))
-            return
+        found = list(self._filter.choose(self._sorted))
+        self._found_count = len(found)
+        if self._has_sections:
+            return in_sections(found[::-1] if self._is_descending else found, self._folded), []
+        return [*found], list(map(key, found))
+
+    def _take(self, shown: list[JobRow | Section], keys: list[tuple[Any, ...]]) -> None:
+        self._shown, self._keys = shown, keys
+        self._places = {row.id: place for place, row in enumerate(shown)} if self._has_sections else {}
+
+    @contextmanager
+    def _resetting(self) -> Iterator[None]:
+        """Let something change that all rows depend on, and show them anew."""
         with self._changing():
             self.beginResetModel()
-            self._shown, self._keys = shown, keys
+            yield
+            self._sorted = None
+            self._take(*self._to_show())
             self.endResetModel()
+        self._tell_counts()
+
+    def _tell_counts(self) -> None:
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, Column.NAME, Column.NAME)
 
     def _put(self, row: JobRow, *, is_shown: bool) -> None:
         before = self._all.get(row.id)
@@ -254,7 +330,7 @@ class JobTableModel(QAbstractTableModel):
 
     def _place(self, row: int) -> int:
         """Convert a shown row number to its index in the sorted list, or back."""
-        return len(self._shown) - 1 - row if self._is_descending else row
+        return len(self._shown) - 1 - row if self._is_descending and not self._has_sections else row
 
     def _tell_row(self, job_id: str, first: Column, last: Column) -> None:
         at = self.row_of(job_id)
@@ -272,6 +348,9 @@ class JobTableModel(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._shown):
             return None
+        if self.section_at(index.row()) is not None:
+            is_text = role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
+            return self.text_at(index.row(), Column(index.column())) if is_text else None
         row = self.row_at(index.row())
         if role == ID_ROLE:
             return row.id
@@ -282,33 +361,34 @@ class JobTableModel(QAbstractTableModel):
         run = self._running.get(row.id)
         return words(Column(index.column()), row, facts, run, self._clock.now_ms())
 
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        if self.section_at(index.row()) is not None:
+            return Qt.ItemFlag.ItemIsEnabled
+        return super().flags(index)
+
     def headerData(  # noqa: N802
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return {
-                Column.NAME: self.tr("Job"),
-                Column.SCHEDULE: self.tr("When"),
-                Column.NEXT: self.tr("Next run"),
-                Column.LAST: self.tr("Last run"),
-                Column.TREND: self.tr("Last 20 runs"),
-            }[Column(section)]
+            words = heading(Column(section))
+            return self._counted(words) if section == Column.NAME else words
         if role == Qt.ItemDataRole.TextAlignmentRole and orientation is Qt.Orientation.Horizontal:
             return int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         return None
 
+    def _counted(self, name: str) -> str:
+        """Return a heading with how many jobs there are, or how many of them were found."""
+        shown, every = self._found_count, len(self._all)
+        words = (
+            self.tr("{heading} ({count})") if shown == every else self.tr("{heading} ({shown} of {count})")
+        )
+        return words.format(heading=name, shown=f"{shown:,}", count=f"{every:,}") if every else name
+
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         if column not in SORTABLE:
             return
-        with self._changing():
-            self.beginResetModel()
+        with self._resetting():
             self._column, self._is_descending = Column(column), order is Qt.SortOrder.DescendingOrder
-            self._sorted = None
-            keys = list(map(sort_key(self._column), self._shown))
-            places = sorted(range(len(keys)), key=keys.__getitem__)
-            self._shown = [self._shown[place] for place in places]
-            self._keys = [keys[place] for place in places]
-            self.endResetModel()
 
 
 _WORDS = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from PySide6.QtCore import (
     QEvent,
@@ -19,20 +20,21 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFontMetrics, QHoverEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
-from ui.style.theme import GRID, HALF, MARGIN, ROW, Appearance, number_font
+from ui.style.theme import GRID, HALF, MARGIN, ROW, Appearance
 from ui.widgets.countdown import until_ago_changes, until_next_changes
 
 from .cells import last_at
-from .delegates import DELEGATES, Drawings, RowDelegate
+from .columns import NAME_MARGIN, Columns, order_state, restore_order
+from .delegates import DELEGATES, RowDelegate
+from .drawings import TREND_WIDTH, Drawings, Letters
 from .job_rows import SORTABLE, Column, JobFacts, JobRow
 from .job_table import JobTableModel
-from .trend import WIDTH as TREND_WIDTH
 
 _NO_FACTS = JobFacts()
-_SHORTEST_NAME = 160
-_SHORTEST_SCHEDULE = 112
-# With this much width for name and schedule, the next run may take more than it usually needs.
-_PLENTY = 400
+_MOST_MEASURED = 500
+# Keys on the heading of a group: whether they fold it; None turns it.
+_FOLDING = dict.fromkeys((Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter))
+_FOLDING |= {Qt.Key.Key_Left: True, Qt.Key.Key_Right: False}
 # Details of visible rows are loaded when scrolling stops, not at every step.
 _REST_MS = 30
 
@@ -60,7 +62,8 @@ class JobView(QTableView):
 
     selection_changed = Signal()
     edit_wanted = Signal()
-    menu_wanted = Signal(QPoint)
+    menu_wanted = Signal(QPoint, object)
+    """Where, and for which heading of a group, or None for the selected jobs."""
     rested = Signal()
     """The visible rows may have changed."""
 
@@ -83,6 +86,7 @@ class JobView(QTableView):
         self._rest.setInterval(_REST_MS)
         self._rest.timeout.connect(self.rested)
         self._drawings = Drawings(appearance, self.font(), self)
+        self.columns = Columns(self, model)
         self._delegates = [self._delegate(column, model, appearance) for column in Column]
         self._set_up()
         self._connect(model, appearance)
@@ -108,7 +112,6 @@ class JobView(QTableView):
         rows.setVisible(False)
         rows.setSectionResizeMode(rows.ResizeMode.Fixed)
         columns = self.horizontalHeader()
-        columns.setSectionResizeMode(columns.ResizeMode.Fixed)
         columns.setHighlightSections(False)
         columns.setSectionsClickable(True)
         columns.setSortIndicatorShown(True)
@@ -136,8 +139,11 @@ class JobView(QTableView):
         )
         self.verticalScrollBar().valueChanged.connect(lambda _value: self._rest.start())
         self.customContextMenuRequested.connect(
-            lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at))
+            lambda at: self.menu_wanted.emit(
+                self.viewport().mapToGlobal(at), self._jobs.section_at(self.rowAt(at.y()))
+            )
         )
+        self.clicked.connect(lambda index: self._fold(index.row()))
         self.doubleClicked.connect(lambda _index: self.edit_wanted.emit())
         appearance.changed.connect(self.viewport().update)
 
@@ -159,6 +165,8 @@ class JobView(QTableView):
 
     def select_ids(self, job_ids: Iterable[str]) -> None:
         """Select the jobs that are shown, and scroll to the first."""
+        job_ids = tuple(job_ids)
+        self._jobs.unfold(job_ids)
         rows = self._jobs.rows_of(job_ids)
         self._select_rows(rows)
         if rows:
@@ -185,8 +193,8 @@ class JobView(QTableView):
     def waits(self, now_ms: int) -> Iterator[int | None]:
         """Yield how long each visible time stays valid."""
         first, last = self.rows_in_sight()
-        for row in range(first, last + 1):
-            job = self._jobs.job_at(row)
+        for one in self._jobs.rows_between(first, last):
+            job = one.job
             if job.next_run_at is not None:
                 yield until_next_changes(job.next_run_at, now_ms)
             at = last_at(job, self._jobs.facts(job.id) or _NO_FACTS)
@@ -219,9 +227,9 @@ class JobView(QTableView):
         top = self.rowAt(0) if self.verticalScrollBar().value() else -1
         self._place = _Place(
             selected=selected or self._out_of_sight,
-            current=self._jobs.job_at(current.row()).id if current.isValid() else None,
+            current=self._jobs.id_at(current.row()) if current.isValid() else None,
             first_row=self._jobs.row_of(selected[0]) if selected else -1,
-            top=self._jobs.job_at(top).id if top >= 0 else None,
+            top=self._jobs.id_at(top) if top >= 0 else None,
             offset=self.rowViewportPosition(top) if top >= 0 else 0,
         )
 
@@ -271,6 +279,13 @@ class JobView(QTableView):
 
     # --- Columns ------------------------------------------------------------------------------------
 
+    def _fold(self, row: int) -> bool:
+        """Fold a group, or show its jobs again; return False for a row that is no heading."""
+        section = self._jobs.section_at(row)
+        if section is not None:
+            self._jobs.fold(section.group)
+        return section is not None
+
     def _click_header(self, section: int) -> None:
         column, is_descending = self._jobs.order
         if section not in SORTABLE:
@@ -282,34 +297,26 @@ class JobView(QTableView):
             Column(section), Qt.SortOrder.DescendingOrder if is_turned else Qt.SortOrder.AscendingOrder
         )
 
-    def fit_columns(self) -> None:
-        """Give times and trend the width they need and share the rest; columns without space are hidden."""
-        room = self.viewport().width()
-        metrics = QFontMetrics(number_font(self.font()))
-        widths = {
-            Column.NEXT: metrics.horizontalAdvance("paused until 00:00") + 3 * GRID,
-            Column.LAST: metrics.horizontalAdvance("yesterday 00:00  00 min") + 4 * GRID,
-            Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
-        }
-        least = _SHORTEST_NAME + _SHORTEST_SCHEDULE
-        if room - sum(widths.values()) >= _PLENTY:
-            # The longest of what jobs often wait for, and of when they run.
-            longest = ("waiting: limit reached (2 of 2)", "tomorrow at 00:00 · quiet")
-            widths[Column.NEXT] = max(map(metrics.horizontalAdvance, longest)) + 3 * GRID
-        short_last = metrics.horizontalAdvance("yesterday 00:00") + 4 * GRID
-        if room - sum(widths.values()) < least:
-            widths[Column.LAST] = short_last
-        for column in (Column.TREND, Column.LAST):
-            if room - sum(widths.values()) < least:
-                del widths[column]
-        rest = room - sum(widths.values())
-        if rest >= least:
-            widths[Column.SCHEDULE] = max(_SHORTEST_SCHEDULE, rest // 3)
-        widths[Column.NAME] = max(room - sum(widths.values()), _SHORTEST_NAME // 2)
-        for column in Column:
-            self.setColumnHidden(column, column not in widths)
-            if column in widths:
-                self.setColumnWidth(column, widths[column])
+    def arrangement(self) -> dict[str, Any]:
+        """Return how the user arranged columns, order and groups, as JSON data."""
+        return {"columns": self.columns.state()} | order_state(self._jobs)
+
+    def arrange(self, state: Mapping[str, Any]) -> None:
+        """Arrange the table as it was; what makes no sense is left out."""
+        columns = state.get("columns")
+        if isinstance(columns, dict):
+            self.columns.restore(columns)
+        restore_order(state, self._jobs, self.sort_by)
+
+    def sizeHintForColumn(self, column: int) -> int:  # noqa: N802
+        """Return the width of the longest text of a column, for a double click on its edge."""
+        if column == Column.TREND:
+            return TREND_WIDTH + 2 * GRID
+        letters = Letters.STRONG if column == Column.NAME else Letters.PLAIN
+        margin = {Column.NAME: NAME_MARGIN, Column.LAST: 5 * GRID}.get(Column(column), 2 * GRID) + 1
+        rows = range(min(self._jobs.rowCount(), _MOST_MEASURED))
+        texts = (self._jobs.text_at(row, Column(column)) for row in rows)
+        return max((self._drawings.width(text, letters) for text in texts), default=0) + margin
 
     def _hover(self, row: int) -> None:
         if row == self._hovered:
@@ -328,12 +335,29 @@ class JobView(QTableView):
     # --- Qt -----------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        section = self._jobs.section_at(self.currentIndex().row())
+        if section is not None and event.key() in _FOLDING:
+            if _FOLDING[Qt.Key(event.key())] in (None, not section.is_folded):
+                self._jobs.fold(section.group)
+            return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers() & (
             Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
         ):
             self.edit_wanted.emit()
             return
+        if event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            # With Ctrl, Qt would move the focus alone, and the details would show another job.
+            plain = event.modifiers() & ~Qt.KeyboardModifier.ControlModifier
+            event = QKeyEvent(event.type(), event.key(), plain)
         super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:  # noqa: N802
+        # Whatever cell was clicked, typing finds names.
+        current = self.currentIndex()
+        if current.isValid() and current.column() != Column.NAME:
+            index = self._jobs.index(current.row(), Column.NAME)
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
+        super().keyboardSearch(search)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802
         # Qt highlights the cell under the mouse; here it is the whole row.
@@ -354,11 +378,11 @@ class JobView(QTableView):
         if event.type() is QEvent.Type.FontChange and self._is_ready:
             self._drawings.set_font(self.font())
             self._fit_rows()
-            self.fit_columns()
+            self.columns.fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
-        self.fit_columns()
+        self.columns.fit()
         self._rest.start()
 
     def moveCursor(  # noqa: N802
@@ -367,4 +391,8 @@ class JobView(QTableView):
         # Left and right do not move between the cells of a row.
         if action in (QAbstractItemView.CursorAction.MoveLeft, QAbstractItemView.CursorAction.MoveRight):
             return self.currentIndex()
+        if action is QAbstractItemView.CursorAction.MoveHome:
+            return self._jobs.index(0, Column.NAME)
+        if action is QAbstractItemView.CursorAction.MoveEnd:
+            return self._jobs.index(self._jobs.rowCount() - 1, Column.NAME)
         return super().moveCursor(action, modifiers)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QFileDialog, QLabel, Q
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Policy
-from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.conditions.looking import ConditionState
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import (
     MOST_CONDITIONS,
@@ -29,9 +29,9 @@ from halo_scheduler.model import (
 from halo_scheduler.model.quiet_times import QuietTime, Weekday
 from ui.editor.conditions.condition_check import ConditionCheck
 from ui.editor.draft import PageNumber
-from ui.forms.mark_sign import MarkSign
 from ui.style.marks import Shape
-from ui.widgets.wrapped_text import WrappedText
+from ui.widgets.labels import WrappedText
+from ui.widgets.signs import MarkSign
 
 _HOST = Network(host="nas.local", port=22)
 _ALL = (
@@ -184,7 +184,8 @@ def test_nothing_is_asked_before_somebody_looks(bench: Bench) -> None:
     desk.save()
     assert bench.scheduler.looked_at == []
     desk.editor.turn_to(PageNumber.CONDITIONS)
-    assert bench.scheduler.looked_at == [MainsPower(), _HOST]
+    # The last one is whether idleness can be offered.
+    assert bench.scheduler.looked_at == [MainsPower(), _HOST, Idle(idle="5m")]
 
 
 def test_it_looks_again_while_it_is_seen_and_not_longer(bench: Bench, qtbot: QtBot) -> None:
@@ -228,6 +229,7 @@ def test_an_answer_is_not_waited_for_when_nobody_looks_or_something_else_is_aske
 
 def test_a_host_is_asked_only_when_the_typing_pauses(bench: Bench, qtbot: QtBot) -> None:
     desk = _open(bench)
+    bench.scheduler.looked_at.clear()
     desk.press("addCondition_host")
     desk.keys("abc")
     assert bench.scheduler.looked_at == []
@@ -330,7 +332,7 @@ def test_what_was_not_filled_in_yet_is_only_told_once_it_was_left(bench: Bench) 
 def test_the_same_twice_is_refused_at_the_second(bench: Bench) -> None:
     desk = _open(bench, Idle(idle="10m"))
     desk.press("addCondition_idle")
-    assert (desk.error("condition0"), desk.error("condition1")) == ("", "The same condition is there twice.")
+    assert (desk.error("condition0"), desk.error("condition1")) == ("", "The same condition appears twice.")
 
 
 @pytest.mark.parametrize(("path", "target"), [("host", "condition1FormHost"), ("port", "condition1FormPort")])
@@ -477,3 +479,17 @@ def test_hostile_names_are_shown_as_they_are(bench: Bench) -> None:
     assert desk.find(QLineEdit, "condition0FormPath").text() == path.path
     found = desk.editor.findChildren(QLabel)
     assert all(one.textFormat() is Qt.TextFormat.PlainText for one in found if one.text())
+
+
+def test_idleness_is_not_offered_where_nothing_tells_of_it(bench: Bench) -> None:
+    sentence = "Idle time can't be detected on this system."
+    bench.scheduler.states[Idle(idle="5m")] = ConditionState(
+        is_observable=False, holds=None, sentence=sentence
+    )
+    desk = bench.open()
+    desk.editor.turn_to(PageNumber.CONDITIONS)
+    desk.settle()
+    offer = desk.find(QAbstractButton, "addCondition_idle")
+    assert not offer.isEnabled()
+    assert offer.toolTip() == sentence
+    assert desk.find(QAbstractButton, "addCondition_load").isEnabled()

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Prompt
-from halo_scheduler.model.agents import Agent
-from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.settings import Agent, Settings
 
 _PYTHON = Agent(name="python", argv=(sys.executable, "-"))
 _SETTINGS = Settings(

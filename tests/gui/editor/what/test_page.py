@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,14 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QPlainTextEdit,
+    QWidget,
 )
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import (
     Command,
     HttpRequest,
+    Reminder,
 )
 from halo_scheduler.model import BodyKind
 
@@ -117,7 +120,7 @@ def test_the_cards_keep_their_height_in_a_low_window(bench: Bench) -> None:
             (
                 "name promptText insertVariable actionKind_prompt promptPreviewFold agentBox directoryLine "
                 "directoryChoose workFold workKind_github workRepository workToken workTokenSecret workReady "
-                "workInProgress workCloses workServerFold workBaseUrl readyItemsLook givenFold endsFold "
+                "workInProgress workCloses workComments workServerFold workBaseUrl readyItemsLook givenFold endsFold "
                 "descriptionFold pageList"
             ),
         ),
@@ -131,10 +134,7 @@ def test_the_cards_keep_their_height_in_a_low_window(bench: Bench) -> None:
         ),
         (
             ["actionKind_http"],
-            (
-                "name actionKind_http method url headersAdd bodyKind_text bodySecret body answerFold descriptionFold "
-                "pageList"
-            ),
+            ("name actionKind_http method url headersAdd answerFold descriptionFold pageList"),
         ),
     ],
 )
@@ -197,6 +197,16 @@ def test_a_request_is_made(bench: Bench) -> None:
     assert desk.save().action == HttpRequest(url="https://example.org")
 
 
+def test_a_reminder_is_made(bench: Bench) -> None:
+    desk = bench.open()
+    desk.write("name", "stretch")
+    desk.press("actionKind_reminder")
+    assert desk.reason == "Enter a title."
+    desk.write("reminderTitle", "Stand up")
+    desk.find(QPlainTextEdit, "reminderText").setPlainText("and stretch")
+    assert desk.save().action == Reminder(title="Stand up", text="and stretch")
+
+
 def test_json_is_checked_as_one_types_and_nothing_is_no_json(bench: Bench) -> None:
     desk = bench.open()
     desk.write("name", "ping")
@@ -221,3 +231,13 @@ def test_switching_kinds_keeps_what_was_typed_in_each(bench: Bench) -> None:
     assert desk.save().action == Command(argv=("true",))
     desk.press("actionKind_http")
     assert desk.save().action == HttpRequest(url="https://example.org")
+
+
+def test_a_get_has_no_body_unless_one_is_stored(bench: Bench) -> None:
+    desk = bench.open()
+    desk.press("actionKind_http")
+    assert not desk.find(QWidget, "bodyPart").isVisible()
+    desk.find(QComboBox, "method").setEditText("post")
+    assert desk.find(QWidget, "bodyPart").isVisible()
+    stored = replace(FULL, action=HttpRequest(url="http://localhost", body="x"))
+    assert bench.open(stored).find(QWidget, "bodyPart").isVisible()

@@ -20,8 +20,7 @@ from halo_scheduler.grammar.templates import VARIABLES
 from halo_scheduler.model import JobSpec
 from halo_scheduler.model.settings import Theme
 from halo_scheduler.model.work_source import FolderSource, WorkSource
-from ui.editor.what.prompt_edit import PromptEdit
-from ui.editor.what.prompt_form import PromptForm
+from ui.editor.what.prompt_form import PromptEdit, PromptForm
 from ui.style.theme import Appearance
 
 _SOURCE = FolderSource(path="/srv/tasks")
@@ -98,6 +97,7 @@ def test_the_input_of_a_command_is_not_given_to_a_prompt(bench: Bench) -> None:
     assert desk.find(QPlainTextEdit, "stdin").isVisible()
     desk.press("actionKind_prompt")
     assert not desk.find(QPlainTextEdit, "stdin").isVisible()
+    desk.write_text("promptText", "x")
     assert isinstance(desk.save().action, Prompt)
     desk.press("actionKind_command")
     assert not desk.editor.has_unsaved_changes()
@@ -114,18 +114,18 @@ def test_looking_at_other_kinds_of_an_empty_job_is_no_change(bench: Bench) -> No
     assert desk.editor.has_unsaved_changes()
 
 
-def test_an_empty_prompt_says_what_is_sent_instead(bench: Bench) -> None:
+def test_an_empty_prompt_needs_a_work_queue(bench: Bench) -> None:
     desk = _new_prompt(bench)
-    assert desk.label("promptTextHint") == "If empty, the agent gets “Execute scheduled task.”"
-    assert _preview(desk) == "Execute scheduled task."
-    assert desk.can_save
+    assert (desk.can_save, desk.reason) == (False, "Enter a prompt.")
     desk.write_text("promptText", "sum up")
-    assert (_preview(desk), desk.label("promptTextHint")) == ("sum up", "")
+    assert _preview(desk) == "sum up"
+    assert desk.can_save
     desk.press("workFold")
     desk.press("workKind_folder")
     assert "added at the end" in desk.label("promptTextHint")
     desk.write_text("promptText", " ")
     assert "“Execute scheduled task.” and the item" in desk.label("promptTextHint")
+    assert desk.reason != "Enter a prompt."
 
 
 def test_the_preview_is_filled_in_as_if_it_started_now(bench: Bench) -> None:

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Prompt
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 from ui.editor.draft import PageNumber
-from ui.editor.what.missing_folder import MissingFolder
+from ui.editor.what.queue_forms import MissingFolder
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from halo_scheduler.model import Every, Follower, FollowOn, Manual
 from halo_scheduler.rules.chains import ChainLink, LinkState
 from ui.main_window.details.chain import ThenRuns
 from ui.style.theme import Appearance
-from ui.widgets.link_line import LinkLine
+from ui.widgets.signs import LinkLine
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from job_values import HOUR, MINUTE, NOW, make_job
 
 from halo_scheduler.model import Hints, HintSource
-from ui.main_window.details.surroundings import hint_line, hint_origin, source_words
+from ui.main_window.details.job_sections import hint_line, hint_origin, source_words
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin", "qapp")
+
+
+_PACE: Any = {"interval_ms": 60_000, "expires_at": NOW + 5}
 
 
 @pytest.mark.parametrize(
@@ -28,6 +33,15 @@ pytestmark = pytest.mark.usefixtures("machine_in_berlin", "qapp")
             Hints(interval_ms=2 * MINUTE, next_at=NOW + MINUTE, expires_at=NOW + HOUR),
             "Every 2 minutes and a run at 09:01 (active until 10:00)",
         ),
+        (
+            Hints(
+                interval_ms=2 * MINUTE,
+                expires_at=NOW + HOUR,
+                next_at=NOW + MINUTE,
+                next_expires_at=NOW + 2 * HOUR,
+            ),
+            "Every 2 minutes, until 10:00\nA run at 09:01 (active until 11:00)",
+        ),
     ],
 )
 def test_advice_is_told_while_it_counts(hints: Hints, words: str) -> None:
@@ -38,13 +52,17 @@ def test_advice_is_told_while_it_counts(hints: Hints, words: str) -> None:
     ("hints", "words"),
     [
         (Hints(), ""),
-        (Hints(source=HintSource.JOB), "From the job itself"),
-        (Hints(reason="a long\nqueue"), "a long ↵ queue"),
-        (Hints(reason="x", source=HintSource.USER), "From you: x"),
+        (Hints(**_PACE, source=HintSource.JOB), "From the job itself"),
+        (Hints(**_PACE, reason="a long\nqueue"), "a long ↵ queue"),
+        (Hints(**_PACE, reason="x", source=HintSource.USER), "From you: x"),
+        (
+            Hints(**_PACE, reason="x").with_advice(Hints(next_at=NOW + 9, expires_at=NOW + 10, reason="y")),
+            "x\ny",
+        ),
     ],
 )
 def test_who_gave_advice_is_told_with_the_reason(hints: Hints, words: str) -> None:
-    assert hint_origin(make_job(hints=hints)) == words
+    assert hint_origin(make_job(hints=hints), NOW) == words
 
 
 @pytest.mark.parametrize("source", list(HintSource))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from job_values import HOUR, MINUTE, NOW, make_run
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QLabel, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
@@ -25,8 +26,9 @@ def test_the_next_runs_are_told_from_now_and_exactly(qtbot: QtBot) -> None:
     qtbot.addWidget(section)
     section.show_times([NOW + 4 * MINUTE, NOW + 200 * 24 * HOUR], NOW)
     assert _label(section, "nextRun0").text() == "in 4 min"
-    assert _label(section, "nextRunAt0").text() == "Fri 15 Jan, 09:04"
-    assert _label(section, "nextRunAt1").text() == "Tue 3 Aug, 10:00"
+    assert _label(section, "nextRunAt0").text() == "09:04"
+    assert _label(section, "nextRun1").text() == "3 Aug at 10:00"
+    assert _label(section, "nextRunAt1").text() == "Tue"
     assert _label(section, "nextRun2").isHidden()
     assert len(list(section.waits(NOW))) == 2
 
@@ -75,7 +77,7 @@ def test_a_recent_run_tells_what_it_worked_on_and_what_it_cost(qtbot: QtBot) -> 
     (first, *_) = section.findChildren(RunButton)
     assert first.accessibleName() == "Succeeded · #7 · Mend <b>it</b>, 4 min ago, 0.125 · 12 s"
     assert "cost 0.125" in first.toolTip()
-    assert "Mend &lt;b&gt;it&lt;/b&gt;" in first.toolTip()
+    assert "Mend <\u2060b>it<\u2060/b>" in first.toolTip()
     assert not first.grab().isNull()
 
 
@@ -94,3 +96,55 @@ def test_only_one_run_of_a_job_waits_at_a_time(qtbot: QtBot) -> None:
     assert _label(section, "nextRun0").text() == "waiting"
     assert _label(section, "nextRun1").text() == "in 1 min"
     assert _label(section, "nextRun2").isHidden()
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words", "rest"),
+    [
+        (4 * MINUTE, "in 4 min", "09:04"),
+        (3 * HOUR, "today at 12:00", ""),
+        (24 * HOUR, "tomorrow at 09:00", "Sat 16 Jan"),
+        (3 * 24 * HOUR, "Monday at 09:00", "18 Jan"),
+        (10 * 24 * HOUR, "25 Jan at 09:00", "Mon"),
+    ],
+)
+def test_a_next_run_says_nothing_twice(qtbot: QtBot, ahead: int, words: str, rest: str) -> None:
+    section = NextRuns(Appearance())
+    qtbot.addWidget(section)
+    section.show_times([NOW + ahead], NOW)
+    assert (_label(section, "nextRun0").text(), _label(section, "nextRunAt0").text()) == (words, rest)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (3, "Exit code 3"),
+        (127, "Exit code 127: command not found"),
+        (137, "Exit code 137: killed, perhaps out of memory"),
+    ],
+)
+def test_the_exit_code_of_a_recent_run_comes_first(qtbot: QtBot, code: int, words: str) -> None:
+    section = RecentRuns(Appearance())
+    qtbot.addWidget(section)
+    section.show_runs([make_run(Outcome.FAILURE, exit_code=code)], NOW)
+    first = section.findChildren(RunButton)[0]
+    assert first.text() == words
+    # The number is not elided in the narrowest pane.
+    first.resize(280, 24)
+    assert QFontMetrics(first.font()).horizontalAdvance(f"Exit code {code}") < 160
+
+
+def test_long_lines_of_the_last_output_wrap_and_more_can_be_scrolled(qtbot: QtBot) -> None:
+    section = OutputTail()
+    qtbot.addWidget(section)
+    section.resize(300, 400)
+    section.show()
+    section.show_output("tar: /srv/data: Cannot stat: No such file or directory, and so on", has_run=True)
+    text = section.findChild(QPlainTextEdit, "outputTail")
+    assert text is not None
+    one_line = QFontMetrics(text.font()).lineSpacing()
+    qtbot.waitUntil(lambda: text.height() > 2 * one_line)
+    assert text.horizontalScrollBar().maximum() == 0
+    section.show_output("word " * 500, has_run=True)
+    assert text.verticalScrollBar().maximum() > 0
+    assert text.verticalScrollBar().value() == text.verticalScrollBar().maximum()

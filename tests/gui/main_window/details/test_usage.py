@@ -7,7 +7,7 @@ from job_values import NOW
 
 from halo_scheduler.model import Caps
 from halo_scheduler.rules.statistics import Usage
-from ui.main_window.details.work import is_used_up, usage_words, used_up_words
+from ui.main_window.details.job_sections import is_used_up, usage_words, used_up_words
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

@@ -182,7 +182,7 @@ def test_a_trend_in_words() -> None:
 def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> None:
     facts = JobFacts(last=make_run(Outcome.FAILURE, error="exited with <code> 1"))
     tip = cell_tip(Column.LAST, row_of(make_job()), facts, None, NOW)
-    assert "Failed: exited with &lt;code&gt; 1" in tip
+    assert "Failed: exited with <\u2060code> 1" in tip
     assert "took 12 s" in tip
 
 
@@ -211,7 +211,7 @@ def test_a_job_that_waits_says_for_what() -> None:
     assert live_status(situation_of(job), NOW) == f"Waiting for {reason}"
     tip = cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
     assert "Due since" in tip
-    assert "Waiting for AC power and /&lt;i&gt;nas" in tip
+    assert "Waiting for AC power and /<\u2060i>nas" in tip
     assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == f"backup, Waiting for {reason}"
 
 
@@ -228,12 +228,12 @@ def test_a_run_that_is_due_in_a_quiet_time_is_told_as_such() -> None:
     assert cell_text(Column.NEXT, row, facts, None, NOW) == "in 4 min · quiet"
     assert spoken_text(Column.NEXT, row, facts, None, NOW) == "next run: in 4 min · quiet"
     tip = cell_tip(Column.NEXT, row, facts, None, NOW)
-    assert "That is in the quiet time &lt;i&gt;Night&lt;/i&gt;: it starts when that ends, at 10:00." in tip
+    assert "That is in the quiet hours <\u2060i>Night<\u2060/i>: it starts when they end, at 10:00." in tip
     assert "Ready, next run in 4 min · quiet" in cell_tip(Column.NAME, row, facts, None, NOW)
     nameless = Quiet(NOW + 60 * MINUTE, QuietTime())
     skips = row_of(make_job(policy=Policy(in_quiet_time=InQuietTime.SKIP)), quiet=nameless)
     tip = cell_tip(Column.NEXT, skips, facts, None, NOW)
-    assert "That is in a quiet time: it will be skipped." in tip
+    assert "That is in quiet hours: it will be skipped." in tip
     told = "Ready, next run in 4 min · skipped"
     assert told in cell_tip(Column.NAME, skips, facts, None, NOW)
 
@@ -251,13 +251,13 @@ def test_a_job_without_a_time_of_its_own_tells_that_another_starts_it() -> None:
     assert cell_text(Column.SCHEDULE, row, _NO_FACTS, None, NOW) == "After another job"
     assert next_text(row.situation, None, NOW) == "after <b>mirror</b>"
     tip = cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
-    assert "Ready, after &lt;b&gt;mirror&lt;/b&gt;" in tip
+    assert "Ready, after <\u2060b>mirror<\u2060/b>" in tip
     several = row_of(by_hand, after=("a", "b"))
     assert cell_text(Column.SCHEDULE, several, _NO_FACTS, None, NOW) == "After other jobs"
     assert next_text(several.situation, None, NOW) == "after a and b"
     # Its own time says more.
     timed = row_of(make_job(), after=("mirror",))
-    assert cell_text(Column.SCHEDULE, timed, _NO_FACTS, None, NOW) == "Every 15 minutes"
+    assert cell_text(Column.SCHEDULE, timed, _NO_FACTS, None, NOW) == "Every 15 min"
     assert next_text(timed.situation, None, NOW) == "in 4 min"
 
 

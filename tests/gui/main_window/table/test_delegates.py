@@ -1,15 +1,21 @@
-"""Drawing rows: the name first, the group where there is room for it."""
+"""Painting of rows: the name first, the group where there is room for it, the trend of the last runs."""
 
 from __future__ import annotations
 
 import pytest
 from job_values import NOW, make_job, make_run, row_of
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
+from halo_scheduler import Command, Cron
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import JobStatus, Outcome
-from ui.main_window.table.delegates import Letters, NameDelegate
+from halo_scheduler.model.settings import Theme
+from halo_scheduler.rules.statistics import TrendPoint
+from ui.main_window.table.delegates import NameDelegate
+from ui.main_window.table.drawings import TREND_WIDTH, Letters, bar_height, paint_trend
+from ui.main_window.table.job_filter import JobFilter
 from ui.main_window.table.job_rows import Column
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
@@ -93,3 +99,83 @@ def test_a_job_that_asks_looks_different_from_one_that_is_ready(view: JobView, m
         model.replace([row_of(make_job(last_outcome=Outcome.SUCCESS), asks=asks)])
         seen.append(view.grab().toImage().convertToFormat(QImage.Format.Format_Mono).copy(16, 32, 10, 36))
     assert seen[0] != seen[1]
+
+
+@pytest.fixture
+def appearance(qtbot: QtBot) -> Appearance:  # noqa: ARG001 - an application
+    return Appearance(Theme.LIGHT)
+
+
+def _drawn(appearance: Appearance, *outcomes: Outcome) -> QImage:
+    image = QImage(TREND_WIDTH, 24, QImage.Format.Format_ARGB32)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    points = [TrendPoint(str(index), outcome, 1_000, NOW) for index, outcome in enumerate(outcomes)]
+    paint_trend(painter, QRectF(0, 0, TREND_WIDTH, 24), points, appearance)
+    painter.end()
+    return image
+
+
+def _pattern(image: QImage) -> list[int]:
+    """Return where there is any colour: the shape, whatever its colour."""
+    return [
+        int(image.pixelColor(x, y).alpha() > 127) for y in range(image.height()) for x in range(image.width())
+    ]
+
+
+def test_a_run_four_times_as_long_stands_twice_as_high() -> None:
+    assert bar_height(1_000, 4_000, 20) == pytest.approx(bar_height(4_000, 4_000, 20) / 2)
+
+
+def test_a_run_without_a_duration_can_still_be_seen() -> None:
+    assert bar_height(None, 4_000, 20) > 0
+    assert bar_height(0, 0, 20) > 0
+
+
+def test_outcomes_differ_in_shape_not_only_in_colour(appearance: Appearance) -> None:
+    kinds = (Outcome.SUCCESS, Outcome.FAILURE, Outcome.MISSED, Outcome.SKIPPED)
+    patterns = [tuple(_pattern(_drawn(appearance, kind))) for kind in kinds]
+    assert len(set(patterns)) == len(kinds)
+
+
+def test_the_newest_run_stands_at_the_right_end(appearance: Appearance) -> None:
+    image = _drawn(appearance, Outcome.SUCCESS)
+    columns = {x for x in range(TREND_WIDTH) for y in range(24) if image.pixelColor(x, y).alpha()}
+    assert min(columns) >= TREND_WIDTH - 4
+
+
+def test_of_many_runs_the_newest_are_drawn(appearance: Appearance) -> None:
+    many = [Outcome.FAILURE] * 10 + [Outcome.SUCCESS] * 20
+    assert _pattern(_drawn(appearance, *many)) == _pattern(_drawn(appearance, *many[-20:]))
+
+
+def test_no_runs_leave_it_blank(appearance: Appearance) -> None:
+    assert not any(_pattern(_drawn(appearance)))
+
+
+def test_what_is_searched_for_is_marked_where_it_is_shown_and_what_is_hidden_is_shown(
+    qtbot: QtBot, model: JobTableModel
+) -> None:
+    view = JobView(model, Appearance())
+    qtbot.addWidget(view)
+    view.resize(900, 300)
+    dump = make_job("nightly", action=Command(argv=("pg_dump", "shop")), schedule=Cron("0 9 * * 1-5"))
+    model.replace([row_of(dump)])
+    view.show()
+    plain = view.grab().toImage()
+    pictures = []
+    for text in ("night", "mon–fri", "pg_dump"):
+        model.set_filter(JobFilter(text=text))
+        pictures.append(view.grab().toImage())
+    widths = [view.columnViewportPosition(Column.SCHEDULE)]
+    changed = [_changed_columns(plain, picture) for picture in pictures]
+    # The name, the schedule, and behind the name what the command says.
+    assert max(changed[0]) < widths[0]
+    assert min(changed[1]) >= widths[0]
+    assert max(changed[2]) < widths[0]
+    assert min(changed[2]) > max(changed[0])
+
+
+def _changed_columns(before: QImage, after: QImage) -> list[int]:
+    rows = range(40, before.height())
+    return [x for x in range(before.width()) if any(before.pixel(x, y) != after.pixel(x, y) for y in rows)]

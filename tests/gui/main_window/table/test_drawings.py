@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.model import Outcome
 from halo_scheduler.model.settings import Theme
 from halo_scheduler.rules.statistics import TrendPoint
-from ui.main_window.table.delegates import Drawings, Letters
+from ui.main_window.table.drawings import Drawings, Letters
 from ui.style.marks import outcome_mark
 from ui.style.theme import Appearance
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from chain_waits import MAINS, waits
 from job_values import HOUR, MINUTE, NOW, make_job, row_of
 
@@ -18,25 +17,19 @@ from halo_scheduler.model import (
     Manual,
     Once,
     Schedule,
-    StatusReason,
     WaitingFor,
 )
 from ui.main_window.table.job_rows import (
     Column,
     Followers,
-    JobFilter,
-    StatusChoice,
     schedule_words,
+    short_schedule_words,
     sort_key,
 )
 
 
 def _sorted(jobs: Sequence[Job], column: Column) -> list[str]:
     return [row.job.name for row in sorted(map(row_of, jobs), key=sort_key(column))]
-
-
-def _found(jobs: Sequence[Job], chosen: JobFilter) -> list[str]:
-    return [row.job.name for row in chosen.choose([row_of(job) for job in jobs])]
 
 
 def test_numbers_in_names_sort_as_numbers() -> None:
@@ -79,71 +72,39 @@ def test_the_newest_run_comes_first() -> None:
     assert _sorted(jobs, Column.LAST) == ["new", "old", "never"]
 
 
-def test_schedules_sort_by_pace() -> None:
-    schedules: dict[str, Schedule] = {
-        "manual": Manual(),
-        "once": Once(NOW),
-        "daily": Cron("0 9 * * *"),
-        "after": After("1m"),
-        "hourly": Every("1h"),
-        "often": Every("1m"),
-    }
-    jobs = [make_job(name, schedule=schedule) for name, schedule in schedules.items()]
-    assert _sorted(jobs, Column.SCHEDULE) == ["often", "hourly", "after", "daily", "once", "manual"]
+def test_schedules_sort_by_pace_and_then_by_time_of_day() -> None:
+    schedules: tuple[Schedule, ...] = (
+        Every("5m"),
+        Cron("*/15 * * * *"),
+        Every("30m"),
+        After("1h"),
+        Cron("0 9-17 * * 1-5"),
+        Cron("0 8,20 * * *"),
+        Cron("0 9 * * *"),
+        Cron("30 14 * * *"),
+        Cron("0 9 * * 1-5"),
+        Every("7d"),
+        Cron("0 9 * * 1"),
+        Cron("0 9 * * 0"),
+        Cron("0 9 * * 1#1"),
+        Cron("0 9 1 * *"),
+        Cron("0 9 1 1 *"),
+        Once(NOW),
+        Manual(),
+    )
+    names = [f"{len(schedules) - index} {short_schedule_words(one)}" for index, one in enumerate(schedules)]
+    jobs = [make_job(name, schedule=one) for name, one in zip(names, schedules, strict=True)]
+    assert _sorted(jobs[::-1], Column.SCHEDULE) == names
 
 
-@pytest.mark.parametrize("text", ["STRASSE", "straße", " clean ", "home", "two\nlines"])
-def test_names_groups_and_descriptions_are_searched_whatever_their_case(text: str) -> None:
-    wanted = make_job("Straße", group="Home", description="clean up\ntwo\nlines")
-    assert _found([wanted, make_job("other")], JobFilter(text=text)) == ["Straße"]
-
-
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        (StatusChoice.ALL, ["ready", "running", "waiting", "failing", "paused", "off", "gave up"]),
-        (StatusChoice.RUNNING, ["running"]),
-        (StatusChoice.WAITING, ["waiting"]),
-        (StatusChoice.FAILING, ["failing", "gave up"]),
-        (StatusChoice.PAUSED, ["paused"]),
-        (StatusChoice.OFF, ["off", "gave up"]),
-    ],
-)
-def test_a_status_is_chosen(status: StatusChoice, expected: list[str]) -> None:
-    jobs = [
-        make_job("ready"),
-        make_job("running", status=JobStatus.RUNNING),
-        make_job("waiting", waiting_for=WaitingFor.AT_CAPACITY),
-        make_job("failing", errors=1),
-        make_job("paused", status=JobStatus.PAUSED),
-        make_job("off", status=JobStatus.DISABLED, status_reason=StatusReason.USER),
-        make_job("gave up", status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS),
-    ]
-    assert _found(jobs, JobFilter(status=status)) == expected
-
-
-def test_what_waits_for_an_answer_is_chosen_whatever_its_status() -> None:
-    rows = [
-        row_of(make_job("ready")),
-        row_of(make_job("asks"), asks=True),
-        row_of(make_job("asks and is paused", status=JobStatus.PAUSED), asks=True),
-    ]
-    found = JobFilter(status=StatusChoice.ASKING).choose(rows)
-    assert [row.job.name for row in found] == ["asks", "asks and is paused"]
-
-
-def test_a_group_is_chosen_together_with_a_text() -> None:
-    jobs = [make_job("a", group="web"), make_job("ab", group="web"), make_job("abc", group="home")]
-    assert _found(jobs, JobFilter(text="ab", group="web")) == ["ab"]
-
-
-def test_only_an_open_filter_leaves_nothing_out() -> None:
-    assert JobFilter().is_open
-    assert not JobFilter(text="a").is_open
+def test_letters_with_accents_sort_beside_those_without() -> None:
+    jobs = [make_job(name) for name in ("Verify", "Überprüfung", "Updates", "École", "Echo")]
+    assert _sorted(jobs, Column.NAME) == ["Echo", "École", "Überprüfung", "Updates", "Verify"]
 
 
 def test_a_schedule_begins_a_sentence() -> None:
     assert schedule_words(Every("15m")) == "Every 15 minutes"
+    assert short_schedule_words(Every("15m")) == "Every 15 min"
 
 
 def test_what_waits_stands_between_what_runs_and_what_comes_the_longest_first() -> None:

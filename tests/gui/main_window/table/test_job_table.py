@@ -16,7 +16,8 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Job, JobStatus, Outcome, Source
 from halo_scheduler.rules.statistics import TrendPoint
-from ui.main_window.table.job_rows import Column, JobFacts, JobFilter, sort_key
+from ui.main_window.table.job_filter import JobFilter
+from ui.main_window.table.job_rows import Column, JobFacts, sort_key
 from ui.main_window.table.job_table import ID_ROLE, JobTableModel
 
 _ROLE = Qt.ItemDataRole
@@ -168,7 +169,7 @@ def test_the_cells_of_a_job(model: JobTableModel) -> None:
     trend = (TrendPoint("r", Outcome.SUCCESS, 12_000, NOW), TrendPoint("s", Outcome.FAILURE, 500, NOW))
     model.set_facts({"backup": JobFacts(last=make_run(), trend=trend)})
     assert [_cell(model, column) for column in Column] == [
-        *("backup", "Every 15 minutes", "in 4 min", "4 min ago", ""),
+        *("backup", "Every 15 min", "in 4 min", "4 min ago", ""),
     ]
     assert _cell(model, Column.NAME, ID_ROLE) == "backup"
 
@@ -212,7 +213,7 @@ def test_texts_from_outside_stay_on_one_line_and_style_nothing(model: JobTableMo
     assert "\u202e" not in name
     assert "\n" not in name
     tip = _cell(model, Column.NAME, _ROLE.ToolTipRole)
-    assert "&lt;b&gt;bold&lt;/b&gt; &amp;" in tip
+    assert "<\u2060b>bold<\u2060/b> &" in tip
     assert "<i>" not in tip
 
 
@@ -232,3 +233,14 @@ def test_what_is_no_cell_has_no_data(model: JobTableModel) -> None:
     _fill(model, make_job())
     assert model.data(model.index(5, 0)) is None
     assert _cell(model, Column.NAME, _ROLE.DecorationRole) is None
+
+
+def test_the_heading_tells_how_many_jobs_there_are_and_were_found(model: JobTableModel) -> None:
+    def heading() -> str:
+        return str(model.headerData(Column.NAME, Qt.Orientation.Horizontal))
+
+    assert heading() == "Job"
+    _fill(model, make_job("apple"), make_job("pear"), make_job("peach"))
+    assert heading() == "Job (3)"
+    model.set_filter(JobFilter(text="pea"))
+    assert heading() == "Job (2 of 3)"

@@ -24,7 +24,8 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Job, JobStatus, Outcome
 from halo_scheduler.rules.statistics import TrendPoint
-from ui.main_window.table.job_rows import Column, JobFacts, JobFilter
+from ui.main_window.table.job_filter import JobFilter
+from ui.main_window.table.job_rows import Column, JobFacts
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.style.theme import Appearance
@@ -198,10 +199,10 @@ def test_a_heading_sorts_and_turns(model: JobTableModel, view: JobView) -> None:
 def test_what_finds_no_room_is_left_out(view: JobView) -> None:
     view.resize(1000, 300)
     assert not any(view.isColumnHidden(column) for column in Column)
-    view.resize(420, 300)
+    view.resize(480, 300)
     assert [column for column in Column if view.isColumnHidden(column)] == [Column.LAST, Column.TREND]
     assert sum(view.columnWidth(column) for column in Column) <= view.viewport().width()
-    view.resize(340, 300)
+    view.resize(320, 300)
     assert view.isColumnHidden(Column.SCHEDULE)
     assert sum(view.columnWidth(column) for column in Column) <= view.viewport().width()
 
@@ -302,3 +303,24 @@ class _Drawn(QObject):
         if isinstance(event, QPaintEvent):
             self.heights.append(event.rect().height())
         return False
+
+
+@pytest.mark.parametrize("modifier", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
+def test_home_and_end_select_the_first_and_the_last_job(
+    model: JobTableModel, view: JobView, modifier: Qt.KeyboardModifier
+) -> None:
+    _fill(model, _hundred())
+    view.select_ids(["job 50"])
+    QTest.keyClick(view, Qt.Key.Key_End, modifier)
+    assert view.selected_ids() == ["job 99"]
+    QTest.keyClick(view, Qt.Key.Key_Home, modifier)
+    assert view.selected_ids() == ["job 0"]
+    QTest.keyClick(view, Qt.Key.Key_End, modifier | Qt.KeyboardModifier.ShiftModifier)
+    assert len(view.selected_ids()) == 100
+
+
+def test_typing_jumps_to_the_name_that_begins_so(model: JobTableModel, view: JobView) -> None:
+    _fill(model, ("apple", "pear", "plum", "peach"))
+    view.setCurrentIndex(model.index(0, Column.NEXT))
+    QTest.keyClicks(view, "plu")
+    assert view.selected_ids() == ["plum"]

@@ -1,0 +1,63 @@
+"""The list of pages and the footer of the editor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from editor_desk import FULL, Bench, opened_bench
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from ui.editor.draft import PageNumber
+from ui.editor.frame import ElidedLink
+
+
+@pytest.fixture
+def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
+    with opened_bench(tmp_path, qtbot) as found:
+        yield found
+
+
+def test_a_long_problem_ends_with_an_ellipsis_where_it_does_not_fit(bench: Bench, qtbot: QtBot) -> None:
+    desk = bench.open(FULL)
+    desk.press("scheduleKind_cron")
+    desk.write("cron", "30 2 31 2 * and much more that cron does not know")
+    desk.editor.resize(720, 420)
+    qtbot.waitUntil(lambda: desk.editor.width() == 720)
+    link = desk.find(ElidedLink, "saveReason")
+    shown = link.shown_text()
+    assert shown.endswith("…")
+    assert link.text().startswith(shown[:-1])
+    assert link.accessibleName() == link.text()
+
+
+def test_pages_stay_in_place_while_summaries_change(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    pages = desk.pages
+
+    def tops() -> list[int]:
+        return [pages.visualItemRect(pages.item(row)).top() for row in range(pages.count())]
+
+    before = tops()
+    pages.set_state(PageNumber.WHEN, "", has_problem=False)
+    pages.set_state(
+        PageNumber.WHAT, "a long summary that needs more than a single line here", has_problem=False
+    )
+    assert tops() == before
+
+
+def test_low_windows_show_all_pages_with_one_line_each(bench: Bench, qtbot: QtBot) -> None:
+    desk = bench.open(FULL)
+    desk.editor.resize(720, 420)
+    qtbot.waitUntil(lambda: desk.pages.height() < 400)
+    qtbot.waitUntil(lambda: not desk.pages.verticalScrollBar().isVisible())
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_S, Qt.Key.Key_Return])
+def test_control_with_s_or_return_saves(bench: Bench, key: Qt.Key) -> None:
+    desk = bench.open(FULL)
+    desk.write("name", "other")
+    desk.key(key, Qt.KeyboardModifier.ControlModifier)
+    assert [spec.name for spec in desk.saved] == ["other"]

@@ -1,0 +1,177 @@
+"""The columns of the job table: shared out, dragged, hidden and remembered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from job_values import NOW, make_job, row_of
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QFont, QFontMetrics
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Cron
+from halo_scheduler.clock import ManualClock
+from ui.main_window.table.columns import NARROWEST
+from ui.main_window.table.job_rows import Column
+from ui.main_window.table.job_table import JobTableModel
+from ui.main_window.table.job_view import JobView
+from ui.style.theme import Appearance, strong_font
+
+_LONG = "Back up disk health on db-replica-3 of the cluster"
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> JobView:
+    model = JobTableModel(ManualClock(NOW))
+    made = JobView(model, Appearance())
+    qtbot.addWidget(made)
+    made.resize(900, 400)
+    made.show()
+    model.replace([row_of(make_job(_LONG, schedule=Cron("0 6-18/2 * * 1-5"))), row_of(make_job("b"))])
+    return made
+
+
+def _hidden(view: JobView) -> list[Column]:
+    return [column for column in Column if view.isColumnHidden(column)]
+
+
+def _widths(view: JobView) -> dict[Column, int]:
+    return {column: view.columnWidth(column) for column in Column if not view.isColumnHidden(column)}
+
+
+def _drag(view: JobView, column: Column, by: int) -> None:
+    header = view.horizontalHeader()
+    edge = header.sectionViewportPosition(column) + header.sectionSize(column) - 1
+    start, end = QPoint(edge, header.height() // 2), QPoint(edge + by, header.height() // 2)
+    QTest.mousePress(header.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    QTest.mouseMove(header.viewport(), end)
+    QTest.mouseRelease(header.viewport(), Qt.MouseButton.LeftButton, pos=end)
+
+
+def _choose(view: JobView, name: str) -> None:
+    menu = QMenu(view)
+    view.columns.fill(menu)
+    action = menu.findChild(QAction, name)
+    assert action is not None
+    action.trigger()
+
+
+def test_the_usual_schedules_and_times_are_not_cut_at_the_usual_size(view: JobView) -> None:
+    metrics = QFontMetrics(view.font())
+    assert not _hidden(view)
+    for column, text in ((Column.SCHEDULE, "2 h after it ends"), (Column.NEXT, "tomorrow at 09:00")):
+        assert view.columnWidth(column) >= metrics.horizontalAdvance(text)
+
+
+@pytest.mark.parametrize("points", [10, 17, 24])
+def test_columns_drop_out_before_names_are_cut_below_twenty_letters(view: JobView, points: int) -> None:
+    view.setFont(QFont(view.font().family(), points))
+    letters = 20 * QFontMetrics(strong_font(view.font())).averageCharWidth()
+    for width in range(300, 1200, 50):
+        view.resize(width, 300)
+        others = set(_widths(view)) - {Column.NAME, Column.NEXT}
+        assert view.columnWidth(Column.NAME) >= letters or not others
+        assert sum(_widths(view).values()) <= max(view.viewport().width(), 2 * NARROWEST)
+
+
+def test_a_dragged_edge_moves_width_between_neighbours_and_stays(view: JobView) -> None:
+    before = _widths(view)
+    _drag(view, Column.NAME, -40)
+    after = _widths(view)
+    assert after[Column.NAME] == before[Column.NAME] - 40
+    assert after[Column.SCHEDULE] == before[Column.SCHEDULE] + 40
+    assert sum(after.values()) == sum(before.values())
+    view.resize(1000, 400)
+    assert view.columnWidth(Column.SCHEDULE) == after[Column.SCHEDULE]
+
+
+def test_a_column_that_is_dragged_far_leaves_the_others_visible(view: JobView) -> None:
+    total = sum(_widths(view).values())
+    _drag(view, Column.NAME, 2_000)
+    assert min(_widths(view).values()) == NARROWEST
+    assert sum(_widths(view).values()) == total
+
+
+def test_a_double_click_on_an_edge_fits_the_longest_text(view: JobView) -> None:
+    header = view.horizontalHeader()
+    edge = header.sectionViewportPosition(Column.NAME) + header.sectionSize(Column.NAME) - 1
+    QTest.mouseDClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(edge, header.height() // 2))
+    needed = QFontMetrics(strong_font(view.font())).horizontalAdvance(_LONG)
+    assert needed < view.columnWidth(Column.NAME) < needed + 60
+    assert view.sizeHintForColumn(Column.TREND) > 0
+
+
+def test_columns_are_hidden_and_shown_from_the_menu(view: JobView) -> None:
+    _choose(view, "column-trend")
+    _choose(view, "column-schedule")
+    assert _hidden(view) == [Column.SCHEDULE, Column.TREND]
+    _choose(view, "column-trend")
+    assert _hidden(view) == [Column.SCHEDULE]
+    _choose(view, "resetColumns")
+    assert not _hidden(view)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_a_right_click_on_the_headings_opens_the_menu(view: JobView) -> None:
+    view.horizontalHeader().customContextMenuRequested.emit(QPoint(5, 5))
+    menu = view.findChild(QMenu, "columnMenu")
+    assert menu is not None
+    assert menu.isVisible()
+    menu.close()
+
+
+def test_what_was_chosen_is_remembered(qtbot: QtBot, view: JobView) -> None:
+    _drag(view, Column.SCHEDULE, 30)
+    _choose(view, "column-trend")
+    view.sort_by(Column.NEXT, Qt.SortOrder.DescendingOrder)
+    saved = json.loads(json.dumps(view.arrangement()))
+    model = JobTableModel(ManualClock(NOW))
+    other = JobView(model, Appearance())
+    qtbot.addWidget(other)
+    other.resize(900, 400)
+    other.arrange(saved)
+    other.show()
+    assert _hidden(other) == [Column.TREND]
+    assert other.columnWidth(Column.SCHEDULE) == view.columnWidth(Column.SCHEDULE)
+    assert model.order == (Column.NEXT, True)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"columns": 3, "sort": "TREND"},
+        {"columns": {"widths": {"NEXT": "x", "NAME": -3, "NONE": 5, "LAST": 10**9}, "hidden": ["NAME", 4]}},
+    ],
+)
+def test_what_makes_no_sense_is_left_out(view: JobView, state: dict[str, Any]) -> None:
+    before = _widths(view)
+    view.arrange(state)
+    assert _widths(view) == before
+
+
+def test_the_triangle_points_up_while_the_order_ascends(view: JobView) -> None:
+    Appearance().apply()
+    header = view.horizontalHeader()
+
+    def widths_of_the_triangle(order: Qt.SortOrder) -> list[int]:
+        """Return how many pixels the triangle has in each of its lines, from the top."""
+        view.sort_by(Column.NAME, order)
+        with_it = header.grab().toImage()
+        header.setSortIndicatorShown(False)
+        without = header.grab().toImage()
+        header.setSortIndicatorShown(True)
+        lines = (
+            [x for x in range(with_it.width()) if with_it.pixel(x, y) != without.pixel(x, y)]
+            for y in range(with_it.height())
+        )
+        return [max(line) - min(line) for line in lines if len(line) > 1]
+
+    up = widths_of_the_triangle(Qt.SortOrder.AscendingOrder)
+    down = widths_of_the_triangle(Qt.SortOrder.DescendingOrder)
+    assert up == down[::-1]
+    assert up[0] < up[1]

@@ -1,0 +1,48 @@
+"""Jobs and runs as they are, where the store cannot take in that a run has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation
+from halo_scheduler.model.alarms import UnrecordedEnd
+
+Ends = Mapping[str, UnrecordedEnd]
+"""The ends that wait to be recorded, by the id of their job: it runs once at a time."""
+NO_ENDS: Ends = {}
+_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
+
+
+def ended_job(job: Job, ends: Ends) -> Job:
+    """Return a job that has ended its run, if it has."""
+    end = ends.get(job.id)
+    if end is None or job.status is not JobStatus.RUNNING:
+        return job
+    return replace(job, status=JobStatus.IDLE, last_outcome=end.outcome, last_completed_at=end.finished_at)
+
+
+def ended_situation(situation: Situation, ends: Ends) -> Situation:
+    """Return the situation of a job that has ended its run, if it has."""
+    end = ends.get(situation.job_id)
+    if end is None or situation.status is not JobStatus.RUNNING:
+        return situation
+    return situation._replace(
+        status=JobStatus.IDLE,
+        waiting=None,
+        last_outcome=end.outcome,
+        errors=situation.errors + (end.outcome in _FAILED),
+    )
+
+
+def ended_run(run: Run, ends: Ends) -> Run:
+    """Return a run with its true end, if it has ended."""
+    end = ends.get(run.job_id)
+    if end is None or end.run_id != run.id or run.outcome is not Outcome.RUNNING:
+        return run
+    return replace(run, outcome=end.outcome, finished_at=end.finished_at)
+
+
+def still_running(runs: Iterable[Run], ends: Ends) -> list[Run]:
+    """Return the runs that have not ended."""
+    return [run for run in runs if ended_run(run, ends).outcome is Outcome.RUNNING]

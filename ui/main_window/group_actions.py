@@ -1,0 +1,160 @@
+"""The actions on whole groups of jobs: run, pause, resume, rename, and moving jobs from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model import Job, JobStatus
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend
+from ui.main_window.table.job_rows import JobRow, natural_key
+
+from .toolbar import menu_text
+
+_LONGEST = 24
+
+
+class GroupActions(QObject):
+    """Acts on the jobs of a group as they are at the time; None is the jobs without one."""
+
+    shown_wanted = Signal(str)
+    limit_wanted = Signal(str)
+    refused = Signal(str)
+
+    def __init__(self, backend: Backend, window: QWidget, rows: Callable[[], Iterable[JobRow]]) -> None:
+        super().__init__(window)
+        self._backend = backend
+        self._window = window
+        self._rows = rows
+
+    # --- Menus --------------------------------------------------------------------------------------
+
+    def fill(self, menu: QMenu, group: str | None) -> None:
+        """Offer what can be done with a group."""
+        jobs = self._jobs(group)
+        resting = [job for job in jobs if job.status is JobStatus.PAUSED]
+        self._add(menu, "runGroup", self.tr("Run all now"), partial(self._run, group))
+        if len(resting) < len(jobs):
+            self._add(menu, "pauseGroup", self.tr("Pause all"), partial(self._pause, group))
+        if resting:
+            self._add(menu, "resumeGroup", self.tr("Resume all"), partial(self._resume, group))
+        if group is not None:
+            menu.addSeparator()
+            self._add(menu, "renameGroup", self.tr("Rename…"), partial(self._ask_name, group))
+            self._add(
+                menu, "onlyGroup", self.tr("Show only this group"), partial(self.shown_wanted.emit, group)
+            )
+            self._add(menu, "limitGroup", self.tr("Group limit…"), partial(self.limit_wanted.emit, group))
+
+    def fill_targets(self, menu: QMenu, jobs: Sequence[Job]) -> None:
+        """Offer the groups that jobs can be moved to."""
+        there = {job.group for job in jobs}
+        groups = {row.job.group for row in self._rows() if row.job.group}
+        for group in sorted(groups, key=natural_key):
+            action = self._add(
+                menu, "moveToGroup", menu_text(group, _LONGEST), partial(self.move, jobs, group)
+            )
+            action.setEnabled(there != {group})
+        if groups:
+            menu.addSeparator()
+        self._add(menu, "moveToNewGroup", self.tr("New group…"), partial(self._ask_new, jobs))
+        if there != {None}:
+            self._add(menu, "moveToNoGroup", self.tr("No group"), partial(self.move, jobs, None))
+
+    @staticmethod
+    def _add(menu: QMenu, name: str, text: str, act: Callable[[], object]) -> QAction:
+        made = menu.addAction(text)
+        made.setObjectName(name)
+        made.triggered.connect(lambda _checked=False: act())
+        return made
+
+    # --- What is done -------------------------------------------------------------------------------
+
+    def move(self, jobs: Sequence[Job], group: str | None) -> None:
+        """Put jobs into a group, or into none."""
+        ids = [job.id for job in jobs if job.group != group]
+        self._each(ids, lambda scheduler, job_id: scheduler.update_job(job_id, group=group))
+
+    def rename(self, group: str, name: str) -> None:
+        """Give a group another name, which may be that of another one; its limit moves along."""
+        ids, name = [job.id for job in self._jobs(group)], name.strip()
+        if not name or name == group:
+            return
+
+        def take_limit(scheduler: Scheduler) -> None:
+            limit = scheduler.jobs.group_limits().get(group)
+            if limit is not None:
+                scheduler.set_group_limit(name, limit)
+                scheduler.set_group_limit(group, None)
+
+        self._each(ids, lambda scheduler, job_id: scheduler.update_job(job_id, group=name), take_limit)
+
+    def _jobs(self, group: str | None) -> list[Job]:
+        return [row.job for row in self._rows() if row.job.group == group]
+
+    def _run(self, group: str | None) -> None:
+        idle = [job.id for job in self._jobs(group) if job.status is not JobStatus.RUNNING]
+        self._each(idle, lambda scheduler, job_id: scheduler.trigger(job_id))
+
+    def _pause(self, group: str | None) -> None:
+        awake = [
+            job.id for job in self._jobs(group) if job.status not in (JobStatus.PAUSED, JobStatus.DISABLED)
+        ]
+        self._each(awake, lambda scheduler, job_id: scheduler.pause_job(job_id))
+
+    def _resume(self, group: str | None) -> None:
+        paused = {job.id: job for job in self._jobs(group) if job.status is JobStatus.PAUSED}
+        self._each(
+            list(paused), lambda scheduler, job_id: scheduler.resume_job(job_id, seen=paused[job_id].spec)
+        )
+
+    def _ask_name(self, group: str) -> None:
+        self._ask(self.tr("Rename group"), group, partial(self.rename, group))
+
+    def _ask_new(self, jobs: Sequence[Job]) -> None:
+        self._ask(self.tr("New group"), "", lambda name: self.move(jobs, name.strip() or None))
+
+    def _ask(self, title: str, name: str, then: Callable[[str], None]) -> None:
+        dialog = QInputDialog(self._window)
+        dialog.setObjectName("groupNameDialog")
+        dialog.setWindowTitle(title)
+        dialog.setLabelText(self.tr("Name"))
+        dialog.setTextValue(name)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.textValueSelected.connect(then)
+        dialog.open()
+
+    def _each(
+        self,
+        job_ids: Sequence[str],
+        work: Callable[[Scheduler, str], object],
+        finally_: Callable[[Scheduler], None] | None = None,
+    ) -> None:
+        """Call something for each job; an error of one job does not stop the others."""
+
+        def work_all(scheduler: Scheduler) -> list[str]:
+            refused = []
+            for job_id in job_ids:
+                try:
+                    work(scheduler, job_id)
+                except SchedulerError as error:
+                    refused.append(str(error))
+            if finally_ is not None and not refused:
+                finally_(scheduler)
+            return refused
+
+        if job_ids:
+            self._backend.ask(work_all, self._tell, lambda error: self._tell([str(error)]), owner=self)
+
+    def _tell(self, refused: list[str]) -> None:
+        if len(refused) > 1:
+            words = self.tr("{sentence} (and {count} more)")
+            self.refused.emit(words.format(sentence=refused[0], count=len(refused) - 1))
+        elif refused:
+            self.refused.emit(refused[0])

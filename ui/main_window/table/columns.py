@@ -1,0 +1,211 @@
+"""The columns of the job table: who gets which width, which are shown, and what the user chose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QHeaderView, QMenu, QTableView
+
+from ui.style.theme import GRID, MARGIN, number_font, strong_font
+
+from .cells import heading
+from .drawings import TREND_WIDTH
+from .job_rows import SORTABLE, Column
+from .job_table import JobTableModel
+
+NARROWEST = 6 * GRID
+# Names are shown at least so long; beyond the second number, other columns may grow.
+_LEAST_LETTERS, _PLENTY_OF_LETTERS = 20, 34
+NAME_MARGIN = 5 * GRID
+"""What the mark and the space around it take of a name's cell."""
+# Columns leave in this order when the names need their width.
+_YIELDING = (Column.TREND, Column.LAST, Column.SCHEDULE)
+_WIDEST = 4_000
+
+
+class Columns(QObject):
+    """Divides the width of a table; widths that the user drags stay, the names take the rest."""
+
+    def __init__(self, view: QTableView, model: JobTableModel) -> None:
+        super().__init__(view)
+        self._view = view
+        self._model = model
+        self._chosen: dict[Column, int] = {}
+        self._left_out: frozenset[Column] = frozenset()
+        self._is_fitting = False
+        header = self.header
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setMinimumSectionSize(NARROWEST)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(
+            lambda at: self.menu(view).popup(header.viewport().mapToGlobal(at))
+        )
+        header.sectionResized.connect(self._drag)
+
+    @property
+    def header(self) -> QHeaderView:
+        return self._view.horizontalHeader()
+
+    # --- Widths -------------------------------------------------------------------------------------
+
+    def fit(self) -> None:
+        """Share the width out; columns without room are hidden."""
+        widths = self._share(self._view.viewport().width())
+        self._set(widths)
+        for column in Column:
+            self._view.setColumnHidden(column, column not in widths)
+
+    def _share(self, room: int) -> dict[Column, int]:
+        usual, letter = self._usual(), self._letter()
+        least, plenty = (NAME_MARGIN + count * letter for count in (_LEAST_LETTERS, _PLENTY_OF_LETTERS))
+        widths = {
+            column: self._chosen.get(column, width)
+            for column, width in usual.items()
+            if column not in self._left_out
+        }
+
+        def rest() -> int:
+            return room - sum(widths.values())
+
+        short_last = self._text("yesterday 00:00") + 5 * GRID
+        if rest() < least and Column.LAST in widths:
+            widths[Column.LAST] = min(widths[Column.LAST], short_last)
+        for column in _YIELDING:
+            if rest() < least:
+                widths.pop(column, None)
+        if rest() < least and Column.NEXT in widths:
+            widths[Column.NEXT] = min(widths[Column.NEXT], room // 2)
+        for column, longest in self._long().items():
+            if column in widths and column not in self._chosen:
+                widths[column] += max(min(longest - widths[column], rest() - plenty), 0)
+        return widths | {Column.NAME: max(rest(), NARROWEST)}
+
+    def _usual(self) -> dict[Column, int]:
+        return {
+            Column.SCHEDULE: self._text("2 h after it ends") + 2 * GRID,
+            Column.NEXT: self._text("tomorrow at 00:00") + 2 * GRID,
+            Column.LAST: self._text("yesterday 00:00 00 min") + 5 * GRID,
+            Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
+        }
+
+    def _long(self) -> dict[Column, int]:
+        """Return what columns take when there is plenty of room: that of the longest usual texts."""
+        nexts = ("waiting: limit reached (2 of 2)", "tomorrow at 00:00 · quiet")
+        return {
+            Column.SCHEDULE: self._text("Mon–Fri 06–18, every 2 h") + 2 * GRID,
+            Column.NEXT: max(map(self._text, nexts)) + 2 * GRID,
+        }
+
+    def _text(self, text: str) -> int:
+        return QFontMetrics(number_font(self._view.font())).horizontalAdvance(text)
+
+    def _letter(self) -> int:
+        return QFontMetrics(strong_font(self._view.font())).averageCharWidth()
+
+    def _set(self, widths: Mapping[Column, int]) -> None:
+        self._is_fitting = True
+        for column, width in widths.items():
+            self._view.setColumnWidth(column, width)
+        self._is_fitting = False
+
+    def _drag(self, section: int, before: int, now: int) -> None:
+        """Take what a column gains from those to its right, and give them what it loses."""
+        if self._is_fitting or not now or not before:
+            return
+        others = [column for column in Column if column > section and not self._view.isColumnHidden(column)]
+        widths = {column: self._view.columnWidth(column) for column in others}
+        wanted = now - before
+        for column in others:
+            given = min(wanted, widths[column] - NARROWEST)
+            widths[column] -= given
+            wanted -= given
+        self._set({Column(section): now - wanted, **widths})
+        shown = (column for column in Column if not self._view.isColumnHidden(column))
+        self._chosen |= {
+            column: self._view.columnWidth(column) for column in shown if column is not Column.NAME
+        }
+
+    # --- Menu ---------------------------------------------------------------------------------------
+
+    def menu(self, parent: QTableView) -> QMenu:
+        """Return a menu of the columns, which closes for good."""
+        made = QMenu(parent)
+        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.fill(made)
+        return made
+
+    def fill(self, menu: QMenu) -> None:
+        """Offer to show or hide each column but the names, and to forget all choices."""
+        menu.clear()
+        menu.setObjectName("columnMenu")
+        for column in Column:
+            if column is not Column.NAME:
+                choice = menu.addAction(heading(column))
+                choice.setObjectName(f"column-{column.name.lower()}")
+                choice.setCheckable(True)
+                choice.setChecked(column not in self._left_out)
+                choice.toggled.connect(partial(self._turn, column))
+        menu.addSeparator()
+        reset = menu.addAction(self.tr("Reset columns"))
+        reset.setObjectName("resetColumns")
+        reset.setEnabled(bool(self._chosen or self._left_out))
+        reset.triggered.connect(self._reset)
+
+    def _turn(self, column: Column, is_shown: bool) -> None:  # noqa: FBT001 - a slot
+        self._left_out = self._left_out - {column} if is_shown else self._left_out | {column}
+        self.fit()
+
+    def _reset(self) -> None:
+        self._chosen, self._left_out = {}, frozenset()
+        self.fit()
+
+    # --- Memory -------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return what the user chose, as JSON data."""
+        return {
+            "widths": {column.name: width for column, width in self._chosen.items()},
+            "hidden": sorted(column.name for column in self._left_out),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what was chosen before; what makes no sense is left out."""
+        widths, hidden = state.get("widths"), state.get("hidden")
+        if isinstance(widths, dict):
+            self._chosen = {
+                Column[name]: width
+                for name, width in widths.items()
+                if name in Column.__members__ and isinstance(width, int) and NARROWEST <= width <= _WIDEST
+            }
+        if isinstance(hidden, list):
+            self._left_out = frozenset(column for column in Column if column and column.name in hidden)
+        self.fit()
+
+
+def order_state(model: JobTableModel) -> dict[str, Any]:
+    """Return the order and the groups of a table, as JSON data."""
+    column, is_descending = model.order
+    return {
+        "sort": column.name,
+        "descending": is_descending,
+        "sections": model.has_sections,
+        "folded": sorted(group or "" for group in model.folded),
+    }
+
+
+def restore_order(
+    state: Mapping[str, Any], model: JobTableModel, sort_by: Callable[[Column, Qt.SortOrder], None]
+) -> None:
+    """Take up an order and groups; what makes no sense is left out."""
+    sort, folded = state.get("sort"), state.get("folded")
+    if sort in [column.name for column in SORTABLE]:
+        is_descending = state.get("descending") is True
+        order = Qt.SortOrder.DescendingOrder if is_descending else Qt.SortOrder.AscendingOrder
+        sort_by(Column[str(sort)], order)
+    if state.get("sections") is True:
+        groups = folded if isinstance(folded, list) else []
+        model.set_sections(True, [str(group) or None for group in groups])
