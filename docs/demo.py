@@ -35,16 +35,14 @@ from halo_scheduler.model import (
     WaitingDetails,
     WaitingFor,
 )
-from halo_scheduler.rules.hints import hints_after
-from halo_scheduler.rules.planning import plan, plan_after_run, plan_missed
-from halo_scheduler.schedule.days import local_day
+from halo_scheduler.model.messages import MessageKind, message, text_message
+from halo_scheduler.rules.planning import hints_after, plan, plan_after_run, plan_missed
+from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.store.outputs import StoredOutput
-from halo_scheduler.store.runs import RunEnd
+from halo_scheduler.store.runs import RunEnd, Spent, StoredOutput
 from halo_scheduler.store.store import Store
-from halo_scheduler.store.usage import Spent
 
 # A Tuesday, two minutes past two in the afternoon in Berlin.
 NOW_MS = 1_790_078_520_000
@@ -227,8 +225,8 @@ class _Life:
 
     def _skip_for_cap(self, at: int) -> None:
         most = self.story.spec.policy.caps.runs_per_day
-        error = f"{most} runs today, as many as its cap allows; it may run again after midnight"
-        end = RunEnd(outcome=Outcome.SKIPPED, finished_at=at + 2, reason=SkipReason.CAP, error=error)
+        why = message(MessageKind.RUN_LIMIT, runs=most, limit=most)
+        end = RunEnd(outcome=Outcome.SKIPPED, finished_at=at + 2, reason=SkipReason.CAP, message=why)
         self._end(self._new_run(self.record.next_source or Source.CRON, None), end, "")
 
     def _miss_slot(self, woken_at: int) -> None:
@@ -237,7 +235,7 @@ class _Life:
             self.record = caught_up
             self._run(woken_at + self._rng.randrange(900, 4_000), Source.CATCH_UP)
             return
-        end = RunEnd(outcome=Outcome.MISSED, finished_at=woken_at, error="Halo was not running at that time")
+        end = RunEnd(outcome=Outcome.MISSED, finished_at=woken_at, message=message(MessageKind.MISSED))
         self._end(self._new_run(Source.CRON, None), end, "")
 
     def _woken_at(self, at: int) -> int | None:
@@ -305,7 +303,7 @@ class _Life:
             outcome=outcome,
             finished_at=finished_at,
             reason=SkipReason.NO_WORK if outcome is Outcome.SKIPPED else None,
-            error=error,
+            message=text_message(error),
             exit_code=code,
             http_status=status if is_http else None,
             cost=self._cost(outcome),
@@ -331,7 +329,7 @@ class _Life:
             outcome=end.outcome,
             finished_at=end.finished_at,
             reason=end.reason,
-            error=end.error,
+            message=end.message,
             exit_code=end.exit_code,
             http_status=end.http_status,
             cost=end.cost,

@@ -1,4 +1,4 @@
-"""Make the pictures of the README: the windows as PNG, and what is shown on a real terminal as SVG."""
+"""Make the pictures of the README and the manual: windows as PNG, terminals and drawings as SVG."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import clock_pictures
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
 from rich.text import Text
 
-from halo_scheduler.model.agents import PRESETS
+from halo_scheduler.model.settings import PRESETS
 
 _PICTURES = Path(__file__).parent / "screenshots"
 _WINDOWS = Path(__file__).parent / "window_pictures.py"
@@ -48,6 +49,7 @@ def main() -> None:
     """Take every picture in both themes, and the first also for fine screens."""
     _PICTURES.mkdir(exist_ok=True)
     _take_terminals()
+    clock_pictures.write_all(_PICTURES)
     with _display() as display, tempfile.TemporaryDirectory() as home:
         _install_agents(Path(home))
         for theme in _THEMES:
