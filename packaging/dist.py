@@ -1,4 +1,7 @@
-"""Build the source archive and the wheel, byte for byte the same from the same files and SOURCE_DATE_EPOCH."""
+"""Build the source archive, the wheel and its list of components.
+
+They are the same to the byte whenever they are built from the same files and SOURCE_DATE_EPOCH.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,15 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from components import write_components
+
 _ROOT = Path(__file__).parents[1]
 # Setuptools would pack leftovers of an earlier build again.
 _NOT_SOURCE = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
 
 
 def main(output: Path) -> None:
-    """Build both into a folder."""
+    """Build them into a folder."""
     os.environ["SOURCE_DATE_EPOCH"] = os.environ.get("SOURCE_DATE_EPOCH") or _last_commit_at()
     # Packages keep the permissions of the files they are built from.
     os.umask(0o022)
@@ -25,12 +30,23 @@ def main(output: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, built = Path(folder) / "source", Path(folder) / "built"
         shutil.copytree(_ROOT, source, ignore=_NOT_SOURCE, copy_function=shutil.copyfile)
+        _build_manual(source)
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(built), str(source)]
         subprocess.run(command, check=True)
         for path in built.glob("*.tar.gz"):
             _repack(path, output / path.name, int(os.environ["SOURCE_DATE_EPOCH"]))
         for path in built.glob("*.whl"):
             shutil.copyfile(path, output / path.name)
+            write_components(output / path.name, int(os.environ["SOURCE_DATE_EPOCH"]))
+
+
+def _build_manual(source: Path) -> None:
+    """Build the manual where the packages take it from, instead of whatever was built before."""
+    shutil.rmtree(source / "resources" / "manual", ignore_errors=True)
+    environment = {**os.environ, "PYTHONPATH": str(source), "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=source, env=environment, check=True
+    )
 
 
 def _last_commit_at() -> str:
