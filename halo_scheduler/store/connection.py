@@ -42,6 +42,8 @@ _SETTINGS = (
 )
 
 _READ_WRITE, _CREATE = apsw.SQLITE_OPEN_READWRITE, apsw.SQLITE_OPEN_CREATE
+# Of SQLite's file header: the versions that say how to write and how to read the file.
+_HEADER_SIZE, _JOURNAL_MODES, _WAL_MODES = 100, slice(18, 20), b"\2\2"
 _TABLES = "SELECT name, rootpage FROM sqlite_schema ORDER BY name"
 
 Row = tuple[Any, ...]
@@ -198,18 +200,24 @@ class Database:
     def _require_intact(self) -> None:
         """Raise StoreDamagedError if another program overwrote the file, which SQLite does not notice.
 
-        The file changes only at checkpoints. When it has changed, a new connection must find the same tables on the
-        same pages; they cannot move meanwhile, because this is called inside a transaction.
+        The file changes only at checkpoints. When it has changed, it must still be in WAL mode, which a backup is not,
+        and a new connection must find the same tables on the same pages; they cannot move meanwhile, because this is
+        called inside a transaction.
         """
         content = _content(self.path)
         if content == self._content:
             return
-        if not content.size or self._seen_by_others() != self.rows(_TABLES):
+        if not self._is_in_wal_mode() or self._seen_by_others() != self.rows(_TABLES):
             self.require_in_place()  # It may have been replaced since the transaction was begun.
             raise StoreDamagedError(
                 f"{self.path} was overwritten while it was in use; restore a backup with: halo backup restore --latest"
             )
         self._content = content
+
+    def _is_in_wal_mode(self) -> bool:
+        """Return whether the main file itself, without its journal, says so in its header."""
+        is_complete, header = self._connection.read("main", 0, 0, _HEADER_SIZE)
+        return is_complete and header[_JOURNAL_MODES] == _WAL_MODES
 
     def _seen_by_others(self) -> list[Row]:
         """Return what another process would find if it opened the database now."""

@@ -92,9 +92,10 @@ def test_a_job_waits_for_mains_power_says_so_and_starts_when_the_plug_is_in(
 def test_the_machine_stays_awake_exactly_as_long_as_the_job_runs(house: House, buses: Buses) -> None:
     with LoginService(buses) as logind:
         house.start()
-        line = f"while [ ! -e {house.folder}/go ]; do sleep 0.02; done"
+        line = f"touch {house.folder}/began; while [ ! -e {house.folder}/go ]; do sleep 0.02; done"
         run_id = house.begin(shell(line), keep_awake=True)
         logind.wait_until(lambda: len(logind.inhibitors) == 1)
+        until((house.folder / "began").exists)
         assert logind.inhibitors[0].mode == "block"
         assert "job 1" in logind.inhibitors[0].why
         house.crash()
