@@ -41,14 +41,17 @@ _OVER = "its one time is past; give the job a new time instead"
 # --- Adding --------------------------------------------------------------------------------------------
 
 
-def new_record(given: Mapping[str, Any], actor: Actor, now_ms: int) -> JobRecord:
-    """Return an unstored job from the arguments of `add_job`; an assistant's job starts paused."""
+def new_record(given: Mapping[str, Any], actor: Actor, now_ms: int, *, is_over: bool = False) -> JobRecord:
+    """Return an unstored job from the arguments of `add_job`; an assistant's job starts paused.
+
+    A `once` in the past is refused unless `is_over` says that it ran elsewhere.
+    """
     chosen = {key: value for key, value in given.items() if value is not None}
     job_id = chosen.pop("job_id")
     require_label("job_id", job_id)
     paused_by = _pause_reason(chosen.pop("paused_by", None), actor)
     spec = JobSpec(**{"anchor_at": now_ms, **chosen})
-    if _is_past(spec, now_ms):
+    if _is_past(spec, now_ms) and not is_over:
         raise ScheduleError(_PAST, path="schedule.at")
     record = JobRecord(
         id=job_id,

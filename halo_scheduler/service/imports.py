@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from halo_scheduler.errors import ScheduleError, SchedulerError
-from halo_scheduler.model import Condition, JobSpec, PathExists, StatusReason
+from halo_scheduler.model import Condition, JobSpec, Once, PathExists, StatusReason
 from halo_scheduler.model.changes import IMPORT, ChangeKind
 from halo_scheduler.model.ids import new_job_id
 from halo_scheduler.rules.assistants import decides_consent, drop_refused_advice, refuse_assistants
@@ -15,17 +16,28 @@ from halo_scheduler.rules.edit import Edit, refuse_chains, refuse_unobservable
 from halo_scheduler.rules.job_edits import change_spec, insert, new_record, remove
 from halo_scheduler.service.session import Session
 from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.run_transfer import RunCopy, RunTransfer
 
 if TYPE_CHECKING:
     from halo_scheduler.conditions.looking import ConditionState
-    from halo_scheduler.transfer.drafts import Draft, Drafts
+    from halo_scheduler.transfer.drafts import Draft, Drafts, MovedState
     from halo_scheduler.transfer.import_plan import Alteration, Creation, Existing, ImportPlan
 
 _PAGE = 500
+_PAGE_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRuns:
+    """The runs that an import adds to the history: how many, and when the first and the last began or ended."""
+
+    count: int = 0
+    first_at: int = 0
+    last_at: int = 0
 
 
 class Imports:
-    """Plans and applies imports of jobs, quiet hours and group limits."""
+    """Plans and applies imports of jobs, settings, quiet hours, group limits and histories."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -51,8 +63,12 @@ class Imports:
         paused: bool = True,
         skip_bad: bool = False,
         progress: Callable[[int], None] | None = None,
+        runs: Iterable[RunCopy] = (),
+        run_count: int = 0,
     ) -> None:
         """Apply a plan, all or nothing; refused if the jobs have changed since it was made.
+
+        `runs` are those of the imported jobs on another machine, at most `run_count`. They become older than any here.
 
         New jobs start paused until a person reviews them, unless `paused` is off. With `skip_bad` faulty drafts are
         left out, otherwise nothing is stored. `progress` is called with the number of jobs done.
@@ -70,6 +86,35 @@ class Imports:
             _alter(edit, plan.changed)
             _create(edit, plan.created, progress or (lambda _count: None), paused=paused)
             _change_surroundings(edit, plan)
+            _add_runs(edit, self._of_jobs_here(plan, runs), run_count)
+
+    def find_new_runs(self, plan: ImportPlan, runs: Iterable[RunCopy]) -> NewRuns:
+        """Return which runs an import would add: those of its jobs that are not stored here."""
+        transfer = RunTransfer(self._store.database)
+        found = NewRuns()
+        for page in _pages(self._of_jobs_here(plan, runs)):
+            known = transfer.known(copy.run.id for copy in page)
+            for run in (copy.run for copy in page if copy.run.id not in known):
+                at = run.started_at or run.finished_at or 0
+                first = min(found.first_at, at) if found.count else at
+                found = NewRuns(count=found.count + 1, first_at=first, last_at=max(found.last_at, at))
+        return found
+
+    def _of_jobs_here(self, plan: ImportPlan, runs: Iterable[RunCopy]) -> Iterator[RunCopy]:
+        """Yield the runs with the ids that their jobs have here, without those of jobs that are not imported."""
+        ids = {spec.name: job_id for job_id, spec in self._existing_now().jobs.items()}
+        unchanged = set(plan.unchanged)
+        meant = {
+            draft.job_id: ids[draft.spec.name] for draft in plan.drafts.jobs if draft.spec.name in unchanged
+        }
+        meant |= {changed.draft.job_id: changed.job_id for changed in plan.changed}
+        meant |= {created.draft.job_id: created.job_id for created in plan.created}
+        for copy in runs:
+            job_id = meant.get(copy.run.job_id)
+            if job_id == copy.run.job_id:
+                yield copy
+            elif job_id is not None:
+                yield replace(copy, run=replace(copy.run, job_id=job_id))
 
     def _existing_now(self) -> Existing:
         from halo_scheduler.transfer.import_plan import Existing  # noqa: PLC0415
@@ -150,18 +195,69 @@ def _record_of(creation: Creation, edit: Edit, *, paused: bool) -> JobRecord:
     given["paused_by"] = StatusReason.IMPORTED if paused else None
     if creation.draft.anchor_at is None:
         given["anchor_at"] = edit.now_ms
-    return new_record(given, edit.actor, edit.now_ms)
+    state = creation.draft.state
+    if state is None:
+        return new_record(given, edit.actor, edit.now_ms)
+    return _moved(edit, given, state)
+
+
+def _moved(edit: Edit, given: dict[str, Any], state: MovedState) -> JobRecord:
+    """Return a new job with its state on another machine; a pause or a review here counts more than that there."""
+    schedule = given["schedule"]
+    is_over = isinstance(schedule, Once) and schedule.due_at <= edit.now_ms
+    if is_over:
+        given["paused_by"] = None  # It will not run, so that there is nothing to review.
+    record = new_record(given, edit.actor, edit.now_ms, is_over=is_over)
+    if not record.paused and state.paused and (state.paused_until or math.inf) > edit.now_ms and not is_over:
+        record = record.evolve(paused=True, paused_until=state.paused_until)
+    by = StatusReason.DONE if is_over else state.disabled
+    return edit.plan(
+        record.evolve(
+            disabled_reason=record.disabled_reason or by,
+            errors=state.errors,
+            last_run_at=state.last_run_at,
+            last_completed_at=state.last_completed_at,
+            last_ended_at=state.last_ended_at,
+            last_outcome=state.last_outcome,
+            last_message=state.last_message,
+        )
+    )
+
+
+def _add_runs(edit: Edit, runs: Iterable[RunCopy], count: int) -> None:
+    transfer = RunTransfer(edit.store.database)
+    place = transfer.first_place(count)
+    for page in _pages(runs):
+        transfer.insert(page, place)
+        place += len(page)
+    if count:
+        edit.changed(ChangeKind.JOB)
+
+
+def _pages(runs: Iterable[RunCopy]) -> Iterator[list[RunCopy]]:
+    page: list[RunCopy] = []
+    size = 0
+    for copy in runs:
+        page.append(copy)
+        size += len(copy.output.content) if copy.output else 0
+        if len(page) == _PAGE or size > _PAGE_BYTES:
+            yield page
+            page, size = [], 0
+    if page:
+        yield page
 
 
 def _change_surroundings(edit: Edit, plan: ImportPlan) -> None:
-    """Store the quiet hours and group limits of a plan."""
+    """Store the settings, quiet hours and group limits of a plan."""
     from halo_scheduler.transfer.import_changes import changed_quiet_times  # noqa: PLC0415
 
+    changes = {change.name: change.after for change in plan.settings}
     if plan.quiet_times:
-        settings = edit.store.settings.read()
-        quiet_times = changed_quiet_times(settings.quiet_times, plan.quiet_times)
-        settings = replace(settings, quiet_times=quiet_times)
-        edit.store.settings.save({"quiet_times": settings.quiet_times})
+        before = edit.store.settings.read().quiet_times
+        changes["quiet_times"] = changed_quiet_times(before, plan.quiet_times)
+    if changes:
+        replace(edit.store.settings.read(), **changes)  # raises unless they are valid together
+        edit.store.settings.save(changes)
         edit.changed(ChangeKind.SETTINGS)
     for change in plan.group_limits:
         edit.store.groups.set_limit(change.group, change.after)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from halo_scheduler.errors import (
     EngineHeldError,
@@ -17,6 +18,7 @@ from halo_scheduler.grammar.checks import require_label, require_whole
 from halo_scheduler.host.private_files import require_own_data_folder
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.ipc.client import poke
+from halo_scheduler.model import StatusReason
 from halo_scheduler.model.changes import ChangeKind
 from halo_scheduler.model.settings import AssistantAccess, Settings
 from halo_scheduler.rules.assistants import refuse_assistants, require_access
@@ -25,7 +27,13 @@ from halo_scheduler.service.session import Session
 from halo_scheduler.store.backup import Backup, Tell, back_up, check, list_backups, restore, unheard
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.lease import LeaseTable
+from halo_scheduler.store.run_transfer import RunTransfer
 from halo_scheduler.store.secrets import SecretName, SecretPlace, has_keyring
+
+if TYPE_CHECKING:
+    from halo_scheduler.store.job_records import JobRecord
+    from halo_scheduler.transfer.drafts import MovedState
+    from halo_scheduler.transfer.exporting import Export
 
 __all__ = ["Backup", "Backups", "find_backups", "make_backup", "newest_usable", "restore_backup"]
 
@@ -100,7 +108,7 @@ def set_group_limit(edit: Edit, group: str, max_concurrent: int | None) -> None:
 
 
 class Backups:
-    """Makes and lists backups of an open database."""
+    """Makes and lists backups of an open database, and writes archives for other computers."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -112,6 +120,56 @@ class Backups:
     def list(self) -> list[Backup]:
         """Return the backups, newest first."""
         return find_backups(self._session.path)
+
+    def write_archive(
+        self,
+        file: BinaryIO,
+        *,
+        with_output: bool = False,
+        progress: Callable[[int], None] = lambda _runs: None,
+    ) -> tuple[Export, int]:
+        """Write jobs, settings and ended runs to a file, as of one instant; return the export and the number of runs.
+
+        Jobs in the trash, secrets, questions and runs in progress are left out.
+        """
+        from importlib.metadata import version  # noqa: PLC0415 - all of this is for those who export
+
+        from halo_scheduler.transfer.archive import Content, write_archive  # noqa: PLC0415
+        from halo_scheduler.transfer.exporting import export_all  # noqa: PLC0415
+
+        store = self._session.store
+        with store.database.reading():
+            records, settings = store.jobs.all(), store.settings.read()
+            found = export_all([record.job for record in records], settings, store.groups.limits())
+            content = Content(
+                document=found.document,
+                settings=settings,
+                states={record.id: _moved_state(record) for record in records},
+                runs=RunTransfer(store.database).read(with_output=with_output),
+            )
+            return found, write_archive(file, content, version("halo-scheduler"), progress)
+
+    def count_runs(self) -> int:
+        """Return how many runs an archive would have."""
+        return RunTransfer(self._session.store.database).count()
+
+
+def _moved_state(record: JobRecord) -> MovedState:
+    from halo_scheduler.transfer.drafts import MovedState  # noqa: PLC0415 - for those who export
+
+    is_paused = record.paused and not record.awaits_review
+    by = record.disabled_reason
+    return MovedState(
+        paused=is_paused,
+        paused_until=record.paused_until if is_paused else None,
+        disabled=by if by in (StatusReason.ERRORS, StatusReason.DONE) else None,
+        errors=record.errors,
+        last_run_at=record.last_run_at,
+        last_completed_at=record.last_completed_at,
+        last_ended_at=record.last_ended_at,
+        last_outcome=record.last_outcome,
+        last_message=record.last_message,
+    )
 
 
 def make_backup(path: Path, now_ms: int, tell: Tell = unheard) -> Backup:

@@ -76,7 +76,7 @@ class RunTable:
         self._database = database
 
     def insert(self, runs: Sequence[Run], generation: int) -> None:
-        self._database.run_many(_INSERT, ((*_values_of(run), generation) for run in runs))
+        self._database.run_many(_INSERT, ((*values_of(run), generation) for run in runs))
 
     def finish(self, ends: Sequence[tuple[str, RunEnd]]) -> None:
         """Write the ends of runs, once: runs that are not active stay unchanged, and earlier notes are kept.
@@ -260,7 +260,8 @@ class RunTable:
         return 0 if row is None else int(row[0])
 
 
-def _values_of(run: Run) -> tuple[Value, ...]:
+def values_of(run: Run) -> tuple[Value, ...]:
+    """Return the values of a run in the order of `COLUMNS`."""
     return (
         *_UP_TO_ERROR(run),
         stored_message(run.message or text_message(run.error)),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shortened
-from halo_scheduler.model import FollowOn, JobSpec
+from halo_scheduler.model import Follower, FollowOn, JobSpec, Outcome, StatusReason
+from halo_scheduler.model.codec import Value
+from halo_scheduler.model.messages import Message
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.rules.chains import circle_words
 from halo_scheduler.transfer.text_file import FileError, located
@@ -32,13 +35,29 @@ class NamedFollower:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MovedState(Value):
+    """The part of a job's state that moves to another computer with it; `paused` is a pause by the user."""
+
+    paused: bool = False
+    paused_until: int | None = None
+    disabled: StatusReason | None = None
+    errors: int = 0
+    last_run_at: int | None = None
+    last_completed_at: int | None = None
+    last_ended_at: int | None = None
+    last_outcome: Outcome | None = None
+    last_message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A job of a file: its spec without followers; no `anchor_at` leaves it to whoever stores the job.
 
     `says` are the fields of the spec that the file speaks of, None all of them: a job that is there keeps the others.
     `has_made_up_name` says that the name is ours, after what it runs, and not one that somebody goes by;
     `replaced_name` is such a name in place of which a job that does the same was found.
-    `file`, and `line` or `path`, say where it stands, `notes` what of it could not be kept.
+    `state` is what an archive says about a job beside its spec. `file`, and `line` or `path`, say where it stands,
+    `notes` what of it could not be kept.
     """
 
     spec: JobSpec
@@ -48,6 +67,7 @@ class Draft:
     says: frozenset[str] | None = None
     has_made_up_name: bool = False
     replaced_name: str = ""
+    state: MovedState | None = None
     file: str = ""
     line: int | None = None
     path: str = ""
@@ -103,11 +123,12 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts:
-    """Everything a file contains; quiet times of None and groups that are not named stay unchanged."""
+    """Everything a file contains; quiet times of None, groups and settings that are not named stay unchanged."""
 
     jobs: tuple[Draft, ...] = ()
     quiet_times: tuple[QuietTime, ...] | None = None
     group_limits: Mapping[str, int | None] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     faults: tuple[Fault, ...] = ()
 
@@ -184,6 +205,13 @@ def _renamed(
             yield replace(draft, spec=replace(draft.spec, name=same.pop()), replaced_name=name)
         else:
             yield draft
+
+
+def complete(spec: JobSpec, followers: tuple[Follower, ...], anchor_at: int) -> JobSpec:
+    """Return a spec with its followers and anchor. Most jobs have none, and copying thousands of specs is slow."""
+    if not followers and spec.anchor_at == anchor_at:
+        return spec
+    return replace(spec, followers=followers, anchor_at=anchor_at)
 
 
 def circle_fault(names: Iterable[str]) -> str:

@@ -1,13 +1,14 @@
-"""The differences an import would make: field by field in jobs, in quiet hours and in group limits."""
+"""The differences an import would make: field by field in jobs, in settings, quiet hours and group limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from halo_scheduler.model import JobSpec, Once
 from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import PRESETS, Agent, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,37 @@ class LimitChange:
     group: str
     before: int | None
     after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChange:
+    """A setting before and after."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+def setting_changes(before: Settings, wanted: Mapping[str, Any]) -> tuple[SettingChange, ...]:
+    """Return the settings that will change; agents that only this computer has are kept."""
+    after = dict(wanted)
+    if "agents" in after:
+        after["agents"] = _with_own_agents(before.agents, after["agents"])
+    return tuple(
+        SettingChange(name=name, before=getattr(before, name), after=value)
+        for name, value in after.items()
+        if getattr(before, name) != value
+    )
+
+
+def changed_settings(before: Settings, changes: Sequence[SettingChange]) -> Settings:
+    """Return the settings after the changes."""
+    return replace(before, **{change.name: change.after for change in changes}) if changes else before
+
+
+def _with_own_agents(before: Sequence[Agent], wanted: Sequence[Agent]) -> tuple[Agent, ...]:
+    names = {agent.name for agent in wanted}
+    return (*wanted, *(agent for agent in before if agent.name not in names and agent not in PRESETS))
 
 
 def quiet_time_changes(

@@ -18,6 +18,7 @@ from halo_scheduler.transfer.drafts import (
     NamedFollower,
     add_fault,
     circle_fault,
+    complete,
     find_circles,
     find_meant,
 )
@@ -25,11 +26,14 @@ from halo_scheduler.transfer.import_changes import (
     FieldChange,
     LimitChange,
     QuietTimeChange,
+    SettingChange,
     changed_quiet_times,
+    changed_settings,
     changes_between,
     is_same_once,
     limit_changes,
     quiet_time_changes,
+    setting_changes,
 )
 from halo_scheduler.transfer.job_form import job_to_plain
 from halo_scheduler.wording.schedules import describe
@@ -91,13 +95,15 @@ class ImportPlan:
     removed: tuple[Removal, ...] = ()
     quiet_times: tuple[QuietTimeChange, ...] = ()
     group_limits: tuple[LimitChange, ...] = ()
+    settings: tuple[SettingChange, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     faults: tuple[Fault, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether the import changes nothing."""
-        return not (self.created or self.changed or self.removed or self.quiet_times or self.group_limits)
+        jobs = self.created or self.changed or self.removed
+        return not (jobs or self.quiet_times or self.group_limits or self.settings)
 
     @property
     def new_ids(self) -> dict[str, str]:
@@ -125,6 +131,7 @@ class _Planner:
         self._new_id = new_id
         self._faults = list(drafts.faults)
         self._left_out = list(drafts.left_out)
+        self._settings = setting_changes(existing.settings, drafts.settings)
         self._meant: dict[str, Draft] = {}
         """The drafts by the ids of the jobs they mean, in the order of the file."""
         self._carried: dict[str, str] = {}
@@ -170,6 +177,7 @@ class _Planner:
                 existing.settings.quiet_times, self._drafts.quiet_times, prune=prune
             ),
             group_limits=limit_changes(existing.group_limits, self._drafts.group_limits, prune=prune),
+            settings=self._settings,
             left_out=tuple(self._left_out),
             faults=tuple(self._faults),
         )
@@ -200,7 +208,8 @@ class _Planner:
     def _leave_out_what_is_past(self) -> None:
         past: set[str] = set()
         for job_id, draft in list(self._meant.items()):
-            if job_id not in self._existing.jobs and self._is_past(draft.spec):
+            # An archive brings along what is done, too: its runs belong to it.
+            if draft.state is None and job_id not in self._existing.jobs and self._is_past(draft.spec):
                 del self._meant[job_id]
                 past.add(draft.spec.name)
                 self._leave_out(draft, f"its one time is past: {describe(draft.spec.schedule)}")
@@ -285,7 +294,7 @@ class _Planner:
         before = self._existing.jobs.get(job_id)
         followers = tuple(self._followers(job_id, draft, ids))
         if before is None:
-            spec = _with(draft.spec, followers, draft.anchor_at or 0)
+            spec = complete(draft.spec, followers, draft.anchor_at or 0)
         else:
             spec = self._changed_spec(before, draft, followers)
         if isinstance(spec.action, Prompt) and (before is None or before.action != spec.action):
@@ -294,7 +303,7 @@ class _Planner:
 
     def _changed_spec(self, before: JobSpec, draft: Draft, followers: tuple[Follower, ...]) -> JobSpec:
         anchor_at = before.anchor_at if draft.anchor_at is None else draft.anchor_at
-        spec = _with(draft.spec, followers, anchor_at)
+        spec = complete(draft.spec, followers, anchor_at)
         if draft.says is not None:
             spec = replace(before, **{name: getattr(spec, name) for name in draft.says})
         if is_same_once(before, spec):
@@ -334,7 +343,7 @@ class _Planner:
 
     def _refuse_unknown_agent(self, prompt: Prompt) -> None:
         try:
-            self._existing.settings.find_agent(prompt.agent)
+            changed_settings(self._existing.settings, self._settings).find_agent(prompt.agent)
         except ScheduleError as error:
             # Agents belong to the machine: no file brings them along.
             message = f"{error.message}; add it first, with: halo agent set"
@@ -388,10 +397,3 @@ class _Planner:
 
     def _fault(self, draft: Draft, error: ScheduleError) -> None:
         add_fault(self._faults, draft.fault(error))
-
-
-def _with(spec: JobSpec, followers: tuple[Follower, ...], anchor_at: int) -> JobSpec:
-    """Return a spec with its followers. Most jobs have none, and copying thousands of specs is slow."""
-    if not followers and spec.anchor_at == anchor_at:
-        return spec
-    return replace(spec, followers=followers, anchor_at=anchor_at)

@@ -1,20 +1,23 @@
-"""`halo export`: write jobs to a file."""
+"""`halo export`: write jobs, or everything, to a file."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.grammar.checks import LONGEST_TEXT
+from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.service.lookup import find_job
 
@@ -32,7 +35,11 @@ _STDOUT = "-"
     "--format", "file_format", type=click.Choice(_FORMATS), help="File format. [from the file name, or yaml]"
 )
 @click.option("--output", "-o", default=_STDOUT, metavar="FILE", help="File to write. [standard output]")
-def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> None:
+@click.option("--all", "everything", is_flag=True, help="An archive of all jobs, settings and the history.")
+@click.option("--with-output", is_flag=True, help="With --all, include the output of runs.")
+def export(
+    *, names: tuple[str, ...], file_format: str | None, output: str, everything: bool, with_output: bool
+) -> None:
     """Export jobs to a file that "halo import" reads; without a NAME, all jobs.
 
     \b
@@ -40,9 +47,18 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
       halo export -o jobs.yaml
       halo export backup report
       halo export --format crontab
+      halo export --all -o halo-archive.gz
 
     An export of all jobs includes quiet hours and group limits. Secrets and agents are only named, never written.
+    An archive (--all) also contains the settings with their agents, and all runs that ended; no secrets.
     """
+    if everything:
+        if names or file_format:
+            raise click.UsageError("--all takes neither names of jobs nor a format")
+        _export_everything(output, with_output=with_output)
+        return
+    if with_output:
+        raise click.UsageError("--with-output needs --all: job files have no runs")
     from halo_scheduler.transfer.exporting import FileFormat, export_all, export_some, written  # noqa: PLC0415
 
     with open_to_read() as scheduler:
@@ -57,13 +73,32 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
     if output == _STDOUT:
         click.echo(text, nl=False)
     else:
-        try:
-            _write_whole(Path(output), text)
-        except OSError as error:
-            raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from None
-        count = len(found.document.jobs)
-        click.echo(f"exported {count} {'job' if count == 1 else 'jobs'} to {output}", err=True)
+        with _written_whole(output) as file:
+            file.write(text.encode())
+        click.echo(f"exported {counted(len(found.document.jobs), 'job')} to {output}", err=True)
     notes = _gone(found) if form is FileFormat.CRONTAB else (*_gone(found), *_notes(found, text))
+    _print_notes(notes)
+
+
+def _export_everything(output: str, *, with_output: bool) -> None:
+    if output == _STDOUT and sys.stdout.isatty():
+        raise click.UsageError("an archive is no text; name a file with -o, or pipe it to another program")
+    with open_to_read() as scheduler, progress("Exporting", scheduler.backups.count_runs()) as update:
+        to = nullcontext(sys.stdout.buffer) if output == _STDOUT else _written_whole(output, is_private=True)
+        with to as file:
+            found, runs = scheduler.backups.write_archive(file, with_output=with_output, progress=update)
+            file.flush()
+        questions = len(scheduler.questions.list())
+    words = f"{counted(len(found.document.jobs), 'job')}, the settings and {counted(runs, 'run')}"
+    click.echo(f"exported {words}{'' if output == _STDOUT else f' to {output}'}", err=True)
+    _print_notes(_gone(found))
+    if questions:
+        _print_notes(
+            [f"left out {counted(questions, 'open question')}; answer first what a job waits for: halo inbox"]
+        )
+
+
+def _print_notes(notes: Iterable[str]) -> None:
     for note in notes:
         click.echo(f"{click.style('▲', fg='yellow')} {plain_line(note, LONGEST_TEXT)}", err=True)
 
@@ -90,23 +125,30 @@ def _format_of(output: str) -> str:
     return _ENDINGS.get(Path(output).suffix.lower(), _FORMATS[0])
 
 
-def _write_whole(path: Path, text: str) -> None:
+@contextmanager
+def _written_whole(output: str, *, is_private: bool = False) -> Iterator[BinaryIO]:
     """Write a file so that nobody ever finds a half of it; what is no plain file is written to as it is."""
-    if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")
-        return
-    path = path.resolve()
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    path = Path(output)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        # As any other new file: what was there before keeps its own permissions.
-        Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+            return
+        path = path.resolve()
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+            if not is_private:
+                # As any other new file: what was there before keeps its own permissions.
+                Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+            Path(name).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from None
 
 
 def _umask() -> int:

@@ -11,10 +11,13 @@ from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed
+from halo_scheduler.model import JobSpec, Once
 from halo_scheduler.model.changes import TERMINAL
+from halo_scheduler.service.imports import NewRuns
 from halo_scheduler.service.scheduler import Scheduler
 
 if TYPE_CHECKING:
+    from halo_scheduler.transfer.archive import Archive
     from halo_scheduler.transfer.import_plan import ImportPlan
 
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 def import_(
     *, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool, system: bool, repo: str | None
 ) -> None:
-    """Import jobs from an export, a crontab, a systemd timer or an agent file with schedules.
+    """Import jobs from an export, an archive, a crontab, a systemd timer or an agent file with schedules.
 
     \b
     Examples:
@@ -39,47 +42,72 @@ def import_(
       halo import ~/.config/systemd/user/*.timer
       halo import --system old-server/crontab
       ssh nas halo export | halo import - --enable
+      halo import halo-archive.gz
 
     Shows what will be created, changed and skipped, and asks before saving. New jobs are paused, so that you can
     review them; resume them with "halo resume NAME" or "halo resume --imported". Existing jobs are matched by id,
     then by name, lines of a crontab also by schedule and command; importing the same file again changes nothing.
     Of a system crontab (--system, and always /etc/crontab and files in /etc/cron.d) your own lines are imported
-    and those of other users listed.
+    and those of other users listed. An archive of another computer ("halo export --all") also brings its settings and
+    history; with --enable its jobs run, wait or stay paused as they did there.
     """
-    from halo_scheduler.cli.terminal.job_files import read_files, without_garbage_collection  # noqa: PLC0415 - loads PyYAML
+    from halo_scheduler.cli.terminal.job_files import (  # noqa: PLC0415 - loads PyYAML
+        open_archive,
+        read_files,
+        without_garbage_collection,
+    )
 
-    with without_garbage_collection():
-        drafts = read_files(files, is_system=system, repository=repo)
+    with without_garbage_collection(), open_archive(files) as archive:
+        if archive is None:
+            drafts = read_files(files, is_system=system, repository=repo)
+        else:
+            with progress("Reading"):
+                drafts = archive.read()
         with Scheduler.open(actor=TERMINAL) as scheduler:
             with progress("Comparing"):
                 plan = scheduler.imports.plan(drafts)
-            confirm_and_apply(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
+            confirm_and_apply(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad, archive=archive)
 
 
 def confirm_and_apply(
-    scheduler: Scheduler, plan: ImportPlan, *, yes: bool, paused: bool, skip_bad: bool | None
+    scheduler: Scheduler,
+    plan: ImportPlan,
+    *,
+    yes: bool,
+    paused: bool,
+    skip_bad: bool | None,
+    archive: Archive | None = None,
 ) -> None:
     """Show a plan, ask, and apply it; `skip_bad` is None where skipping is not offered."""
-    from halo_scheduler.cli.terminal.import_preview import print_preview  # noqa: PLC0415
+    from halo_scheduler.cli.terminal.import_preview import print_new_runs, print_preview  # noqa: PLC0415
 
+    new = NewRuns() if archive is None else scheduler.imports.find_new_runs(plan, archive.runs())
     names = {job.id: job.name for job in scheduler.list_jobs()}
     is_refused = bool(plan.faults) and not skip_bad
     try:
         print_preview(plan, names, paused=paused, is_refused=is_refused)
+        print_new_runs(new)
     except BrokenPipeError:
         click.echo("halo: nothing was saved: the preview could not be shown in full", err=True)
         raise
     if is_refused:
         rest = "" if plan.is_empty or skip_bad is None else ", or import the rest with --skip-bad"
         raise SchedulerError(f"nothing was saved; fix the {_faults(plan)} above{rest}")
-    if plan.is_empty:
+    if plan.is_empty and not new.count:
         click.echo("No changes.")
         return
     if not yes:
         require_yes("Apply these changes?")
     with progress("Saving", len(plan.created)) as update:
-        scheduler.imports.apply(plan, paused=paused, skip_bad=bool(skip_bad), progress=update)
-    _print_summary(plan, paused=paused)
+        scheduler.imports.apply(
+            plan,
+            paused=paused,
+            skip_bad=bool(skip_bad),
+            progress=update,
+            runs=() if archive is None else archive.runs(),
+            run_count=0 if archive is None else archive.run_count,
+        )
+    _print_summary(plan, new, paused=paused)
     _warn_of_missing_secrets(scheduler, plan)
 
 
@@ -87,9 +115,10 @@ def _faults(plan: ImportPlan) -> str:
     return "error" if len(plan.faults) == 1 else f"{len(plan.faults)} errors"
 
 
-def _print_summary(plan: ImportPlan, *, paused: bool) -> None:
+def _print_summary(plan: ImportPlan, new: NewRuns, *, paused: bool) -> None:
     changed = [
         *([counted(len(plan.changed), "job")] if plan.changed else []),
+        *([counted(len(plan.settings), "setting")] if plan.settings else []),
         *(["quiet hours"] if plan.quiet_times else []),
         *(["group limits"] if plan.group_limits else []),
     ]
@@ -97,12 +126,17 @@ def _print_summary(plan: ImportPlan, *, paused: bool) -> None:
         *([f"created {counted(len(plan.created), 'job')}"] if plan.created else []),
         *([f"changed {listed(changed)}"] if changed else []),
         *([f"removed {counted(len(plan.removed), 'job')}"] if plan.removed else []),
+        *([f"added {counted(new.count, 'run')} to the history"] if new.count else []),
     ]
     click.echo("; ".join(done))
-    if plan.created and paused:
-        count = len(plan.created)
+    count = sum(not _is_over(one.spec, plan.made_at) for one in plan.created)
+    if count and paused:
         are_paused = "it is paused; resume it" if count == 1 else f"all {count} are paused; resume them"
         click.echo(f"  {are_paused} with: halo resume --imported, or halo resume NAME")
+
+
+def _is_over(spec: JobSpec, now_ms: int) -> bool:
+    return isinstance(spec.schedule, Once) and spec.schedule.due_at <= now_ms
 
 
 def _warn_of_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -11,9 +12,13 @@ import click
 
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import shown_spec, whole_line
+from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy
 from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.transfer.import_changes import FieldChange, LimitChange, QuietTimeChange
+from halo_scheduler.model.settings import Agent
+from halo_scheduler.service.imports import NewRuns
+from halo_scheduler.transfer.drafts import MovedState
+from halo_scheduler.transfer.import_changes import FieldChange, LimitChange, QuietTimeChange, SettingChange
 from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
 from halo_scheduler.transfer.review import Reviewer
 from halo_scheduler.wording.jobs import action_words, condition_words, more_words, policy_words, work_words
@@ -45,6 +50,7 @@ def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, i
     _section(f"New{how}:", plan.created, lambda one: _created(one, names, reviewer), most)
     _section("Changed:", plan.changed, lambda one: _changed(one, reviewer), most)
     _section("Removed (to the trash):", plan.removed, lambda one: [f"{_GONE} {_line(one.name)}"], most)
+    _section("Settings:", plan.settings, _setting, most)
     _section("Quiet hours:", plan.quiet_times, lambda one: [_quiet_time(one)], most)
     _section("Group limits:", plan.group_limits, lambda one: [_limit(one)], most)
     _section("Skipped:", plan.left_out, lambda one: [f"{_LEFT} {_line(str(one))}"], most)
@@ -53,6 +59,38 @@ def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, i
         click.echo(f"Unchanged: {counted(len(plan.unchanged), 'job')}{_some(plan.unchanged)}")
     for name, found in plan.found_alike.items():
         click.echo(f"  {_line(name)} is your job {_line(found)}: same schedule and command")
+
+
+def print_new_runs(new: NewRuns) -> None:
+    """Print how many runs an archive adds to the history."""
+    if new.count:
+        span = " – ".join(f"{local_time(at):%Y-%m-%d}" for at in (new.first_at, new.last_at))
+        click.echo(f"{click.style('History:', bold=True)}\n  {_NEW} {counted(new.count, 'run')} ({span})")
+
+
+def _setting(change: SettingChange) -> list[str]:
+    if change.name == "agents":
+        return [f"{_OTHER} agents", *_agent_changes(change.before, change.after)]
+    return [f"{_OTHER} {change.name}: {_setting_value(change.before)} → {_setting_value(change.after)}"]
+
+
+def _setting_value(value: object) -> str:
+    return (
+        "none"
+        if value is None
+        else _line(str(value))
+        if not isinstance(value, bool)
+        else ("off", "on")[value]
+    )
+
+
+def _agent_changes(before: Sequence[Agent], after: Sequence[Agent]) -> Iterator[str]:
+    old, new = ({agent.name: shlex.join(agent.argv) for agent in agents} for agents in (before, after))
+    for name in {**old, **new}:
+        if old.get(name) == new.get(name):
+            continue
+        sign = _NEW if name not in old else _GONE if name not in new else _OTHER
+        yield f"{sign} {_line(name)}: {_line(new.get(name, old.get(name, '')))}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -76,7 +114,9 @@ def _section(
 
 def _created(creation: Creation, names: Mapping[str, str], reviewer: Reviewer) -> list[str]:
     spec = creation.spec
-    off = "" if spec.enabled else " (disabled)"
+    state = creation.draft.state or MovedState()
+    off = "" if spec.enabled and state.disabled is None else " (disabled)"
+    off += " (paused on the other computer)" if state.paused else ""
     lines = [f"{_NEW} {click.style(_line(spec.name), bold=True)}{off}"]
     for label, text in _details(spec, names):
         if text:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from getpass import getuser
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import click
 
 from halo_scheduler.cli.terminal.progress_bar import progress
+from halo_scheduler.transfer.archive import Archive
 from halo_scheduler.transfer.drafts import Drafts, Fault, LeftOut, merged, of_file
 from halo_scheduler.transfer.exporting import read_jobs
 from halo_scheduler.transfer.text_file import MOST_BYTES, FileError
 from halo_scheduler.transfer.timer_reading import Machine
 
 _STDIN = "-"
+_BEGIN = 64
 _ENDINGS = {".yaml", ".yml", ".json"}
 
 
@@ -33,6 +39,32 @@ def without_garbage_collection() -> Iterator[None]:
     finally:
         if was_collecting:
             gc.enable()
+
+
+@contextmanager
+def open_archive(files: Sequence[str]) -> Iterator[Archive | None]:
+    """Open an archive that stands in the only file or in standard input; None if there are only job files.
+
+    An archive is read twice, so that one from standard input is kept in a private temporary file meanwhile.
+    """
+    if files == (_STDIN,) and Archive.begins_with(_peek(sys.stdin.buffer)):
+        with tempfile.TemporaryFile() as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+            yield Archive(cast("BinaryIO", file))
+    elif len(files) == 1 and Path(files[0]).is_file() and os.access(files[0], os.R_OK):
+        with Path(files[0]).open("rb") as file:
+            yield Archive(file) if Archive.begins_with(_peek(file)) else None
+    else:
+        yield None
+
+
+def _peek(file: BinaryIO) -> bytes:
+    """Return the first bytes of a file without reading them."""
+    if isinstance(file, io.BufferedReader):
+        return file.peek(_BEGIN)[:_BEGIN]
+    begin = file.read(_BEGIN)
+    file.seek(0)
+    return begin
 
 
 def read_files(files: Sequence[str], *, is_system: bool = False, repository: str | None = None) -> Drafts:
