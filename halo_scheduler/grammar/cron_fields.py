@@ -102,6 +102,18 @@ class CronFields(NamedTuple):
         return len(self.months) == MONTH.size
 
 
+def even_step(values: tuple[int, ...], size: int) -> int:
+    """Return the step of values that divide their field evenly from 0 on; 0 if they do not."""
+    step = step_from_0(values, size)
+    return step if step and size % step == 0 and len(values) > 1 else 0
+
+
+def step_from_0(values: tuple[int, ...], size: int) -> int:
+    """Return n for the values of `*/n`; 0 if no step gives them."""
+    step = values[1] if len(values) > 1 else 0
+    return step if step and values == tuple(range(0, size, step)) else 0
+
+
 def parse_fields(expression: str) -> CronFields:
     """Parse a cron expression strictly; anything ambiguous is refused with a sentence."""
     return _Parser(expression).parse()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from halo_scheduler.grammar.cron_fields import CronFields
+from halo_scheduler.grammar.cron_fields import CronFields, even_step
 from halo_scheduler.grammar.english import (
     MONTHS,
     WEEKDAYS,
@@ -19,10 +19,9 @@ from halo_scheduler.grammar.english import (
 )
 from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
-from halo_scheduler.wording.schedules import describe, even_step, once_wall_time
+from halo_scheduler.wording.schedules import describe, once_wall_time
 
 _MOST_TIMES = 6
-_SHORTEST_STEPS = 4
 _FROM_MONDAY = (1, 2, 3, 4, 5, 6, 0)
 _SHORT_UNITS = {"second": "s", "minute": "min", "hour": "h"}
 
@@ -62,12 +61,15 @@ def _city(zone: str) -> str:
 
 def _cron(fields: CronFields) -> str:
     as_written = " ".join(fields.texts if fields.seconds != (0,) else fields.texts[1:])
-    times, days = _steady_pace(fields), _days(fields)
+    days = _days(fields)
     if days is None:
         return as_written
-    if times:
+    # As in the full words: a pace for a wildcard rule, times for any other.
+    if fields.is_wildcard and (times := _steady_pace(fields)):
         return f"{days} {times}".lstrip()
-    times = _times_of_day(fields) or _pace_between(fields)
+    times = (
+        _minutes_between(fields) if fields.is_wildcard else _times_of_day(fields) or _hours_between(fields)
+    )
     if not times:
         return as_written
     is_single = len(fields.hours) == len(fields.minutes) == len(fields.seconds) == 1
@@ -89,7 +91,7 @@ def _steady_pace(fields: CronFields) -> str:
 
 def _hour_steps(fields: CronFields) -> str:
     pace = even_step(fields.hours, 24)
-    if not pace or len(fields.hours) < _SHORTEST_STEPS or len(fields.minutes) > 1 or fields.seconds != (0,):
+    if not pace or len(fields.minutes) > 1 or fields.seconds != (0,):
         return ""
     words = _every(pace * HOUR_MS)
     return f"{words} at :{fields.minutes[0]:02}" if fields.minutes[0] else words
@@ -110,20 +112,26 @@ def _times_of_day(fields: CronFields) -> str:
     return ", ".join(times)
 
 
-def _pace_between(fields: CronFields) -> str:
-    """Return an interval within some hours of the day: "06–18, every 2 h", "09:00–17:45, every 15 min"."""
+def _hours_between(fields: CronFields) -> str:
+    """Return evenly spaced hours of the day: "06–18, every 2 h", "06:30–18:30, every 2 h"."""
     first, last = fields.hours[0], fields.hours[-1]
     step = (last - first) // max(len(fields.hours) - 1, 1)
-    if fields.seconds != (0,) or fields.hours != tuple(range(first, last + 1, step or 1)):
+    if len(fields.minutes) > 1 or fields.seconds != (0,):
         return ""
-    if len(fields.minutes) == 1:
-        minute = fields.minutes[0]
-        ends = [time_of_day(hour, minute) if minute else f"{hour:02}" for hour in (first, last)]
-        return f"{ends[0]}–{ends[1]}, {_every(step * HOUR_MS)}"
+    if fields.hours != tuple(range(first, last + 1, step or 1)):
+        return ""
+    minute = fields.minutes[0]
+    ends = [time_of_day(hour, minute) if minute else f"{hour:02}" for hour in (first, last)]
+    return f"{ends[0]}–{ends[1]}, {_every(step * HOUR_MS)}"
+
+
+def _minutes_between(fields: CronFields) -> str:
+    """Return an interval of minutes within some hours of the day: "09:00–17:45, every 15 min"."""
+    first, last = fields.hours[0], fields.hours[-1]
     pace = even_step(fields.minutes, 60)
-    if not pace or step > 1:
+    if not pace or fields.seconds != (0,) or len(fields.hours) != last - first + 1:
         return ""
-    span = f"{time_of_day(first, fields.minutes[0])}–{time_of_day(last, fields.minutes[-1])}"
+    span = f"{time_of_day(first, 0)}–{time_of_day(last, fields.minutes[-1])}"
     return f"{span}, {_every(pace * MINUTE_MS)}"
 
 

@@ -71,7 +71,7 @@ def test_the_schedule_alone_is_one_sentence() -> None:
 
 def test_another_day_is_named() -> None:
     once = replace(_JOB, schedule=Once("2026-12-24T18:00:00+01:00"))
-    assert _explained(once) == ["Next: 24 Dec at 18:00 (once, on 24 Dec 2026 at 18:00)."]
+    assert _explained(once) == ["Next: 24 Dec at 18:00 (once, on 24 Dec 2026 at 18:00 +01:00)."]
     assert moment_in_words(utc_ms("2027-01-01T00:00Z"), _NOW) == "1 Jan 2027 at 01:00"
 
 

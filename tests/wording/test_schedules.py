@@ -17,9 +17,11 @@ from halo_scheduler import (
     describe,
     describe_when,
 )
-from halo_scheduler.grammar.cron_fields import CronFields, parse_fields
+from halo_scheduler.grammar.cron_fields import parse_fields
 from halo_scheduler.model import Schedule
-from halo_scheduler.wording.schedules import describe_cron, distance_in_words, following_words, local_words
+from halo_scheduler.schedule.normal import Meaning, normal
+from halo_scheduler.wording.cron import describe_cron
+from halo_scheduler.wording.schedules import distance_in_words, following_words, local_words
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _NOW = utc_ms("2026-11-16T12:00Z")  # a Monday, 13:00 in Berlin
@@ -37,8 +39,9 @@ _NOW = utc_ms("2026-11-16T12:00Z")  # a Monday, 13:00 in Berlin
         (After("1m"), "1 minute after it finishes"),
         (Cron("0 9 * * 1-5", timezone="Europe/Berlin"), "at 09:00 on weekdays (Europe/Berlin)"),
         (Cron("0 9 * * 1-5"), "at 09:00 on weekdays"),
-        (Once("2026-12-24T18:00:00+01:00"), "once, on 24 Dec 2026 at 18:00"),
-        (Once("2026-12-24 18:00:30Z"), "once, on 24 Dec 2026 at 18:00:30"),
+        (Once("2026-12-24T18:00:00+01:00"), "once, on 24 Dec 2026 at 18:00 +01:00"),
+        (Once("2026-12-24T18:00:00.500-03:30"), "once, on 24 Dec 2026 at 18:00 -03:30"),
+        (Once("2026-12-24 18:00:30Z"), "once, on 24 Dec 2026 at 18:00:30 UTC"),
         (Manual(), "manual only"),
     ],
 )
@@ -48,7 +51,7 @@ def test_describes_a_schedule(schedule: Schedule, words: str) -> None:
 
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_a_once_in_epoch_milliseconds_is_shown_in_the_machines_zone() -> None:
-    assert describe(Once(utc_ms("2026-12-24T17:00Z"))) == "once, on 24 Dec 2026 at 18:00"
+    assert describe(Once(utc_ms("2026-12-24T17:00Z"))) == "once, on 24 Dec 2026 at 18:00 +01:00"
 
 
 @pytest.mark.parametrize(
@@ -127,34 +130,35 @@ def test_the_day_is_the_machines_day() -> None:
     ("expression", "words"),
     [
         # A steady pace.
-        ("* * * * *", "every minute"),
-        ("*/15 * * * *", "every 15 minutes"),
-        ("0,15,30,45 * * * *", "every 15 minutes"),
-        ("*/30 * * * *", "every 30 minutes"),
-        ("0 * * * *", "every hour"),
+        ("* * * * *", "every minute on the clock"),
+        ("*/15 * * * *", "every 15 minutes on the clock"),
+        ("0,15,30,45 * * * *", "every 15 minutes on the clock"),
+        ("*/30 * * * *", "every 30 minutes on the clock"),
+        ("0 * * * *", "every hour on the hour"),
         ("30 * * * *", "30 minutes past every hour"),
         ("1 * * * *", "1 minute past every hour"),
         ("0 */2 * * *", "every 2 hours from 00:00"),
         ("15 */6 * * *", "every 6 hours from 00:15"),
-        ("* * * * * *", "every second"),
-        ("*/10 * * * * *", "every 10 seconds"),
+        ("* * * * * *", "every second on the clock"),
+        ("*/10 * * * * *", "every 10 seconds on the clock"),
         ("0 * * * 1-5", "every hour on weekdays"),
         # Times of day.
         ("0 9 * * *", "at 09:00 every day"),
         ("@daily", "at 00:00 every day"),
         ("0 9,12,18 * * *", "at 09:00, 12:00 and 18:00 every day"),
-        ("0 */12 * * *", "at 00:00 and 12:00 every day"),
+        ("0 0,12 * * *", "at 00:00 and 12:00 every day"),
+        ("0 */12 * * *", "every 12 hours from 00:00"),
+        ("0 0-22/2 * * *", "at 00:00, 02:00 … 22:00 every day"),
+        ("0,15,30,45 9-17 * * *", "at 09:00, 09:15 … 17:45 every day"),
         ("0,30 9 * * *", "at 09:00 and 09:30 every day"),
         ("30 0 9 * * *", "at 09:00:30 every day"),
         # A pace within the day.
         ("*/15 9-17 * * 1-5", "every 15 minutes from 09:00 to 17:45 on weekdays"),
         ("* 9-17 * * *", "every minute from 09:00 to 17:59 every day"),
-        ("0 9-17 * * 1-5", "every hour from 09:00 to 17:00 on weekdays"),
-        ("0 6-18/2 * * 1-5", "every 2 hours from 06:00 to 18:00 on weekdays"),
-        (
-            "*/15 0-18/2 * * *",
-            "at minutes 0, 15, 30 and 45 of hours 0, 2, 4, 6, 8, 10, 12, 14, 16 and 18 every day",
-        ),
+        ("0 9-17 * * 1-5", "at 09:00, 10:00 … 17:00 on weekdays"),
+        ("0 6-18/2 * * 1-5", "at 06:00, 08:00 … 18:00 on weekdays"),
+        ("*/15 0-18/2 * * *", "at every 15th minute of hours 0, 2 … 18 every day"),
+        ("0,15,30,45 0-18/2 * * *", "at minutes 0, 15, 30 and 45 of hours 0, 2 … 18 every day"),
         # Days.
         ("0 9 * * 1-5", "at 09:00 on weekdays"),
         ("0 9 * * 6,7", "at 09:00 on weekends"),
@@ -183,15 +187,19 @@ def test_the_day_is_the_machines_day() -> None:
         ("0 0 13 * 5", "at 00:00 on the 13th of every month and also on Fridays"),
         ("0 0 */10 * MON", "at 00:00 on Mondays, if that is the 1st, the 11th, the 21st or the 31st"),
         ("0 9 1-31 * 1", "at 09:00 every day"),
+        # Both passes of a repeated hour, though the words are times.
+        ("*/60 9-17 * * *", "at minute 0 of hours 9–17 every day, also in a repeated hour"),
         # No everyday reading: what the fields say.
-        ("*/7 * * * *", "at minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56 of every hour"),
+        ("*/7 * * * *", "at minutes 0, 7 … 56 of every hour"),
         ("5,20 * * * *", "at minutes 5 and 20 of every hour"),
-        ("17-40 */11 * * *", "at minutes 17–40 of hours 0, 11 and 22 every day"),
+        ("17-40 */11 * * *", "at minutes 17–40 of every 11th hour every day"),
+        ("17-40 0-22/11 * * *", "at minutes 17–40 of hours 0, 11 and 22 every day"),
+        ("5,20 0-23 * * *", "at minutes 5 and 20 of hours 0–23 every day"),
         ("5,6 9-17 * * *", "at minutes 5 and 6 of hours 9–17 every day"),
-        ("*/7 * * * * *", "at seconds 0, 7, 14, 21, 28, 35, 42, 49 and 56 of every minute"),
-        ("5 */10 * * * *", "at second 5 of minutes 0, 10, 20, 30, 40 and 50 of every hour"),
+        ("*/7 * * * * *", "at seconds 0, 7 … 56 of every minute"),
+        ("5 */10 * * * *", "at second 5 of minutes 0, 10 … 50 of every hour"),
         ("5 * 9 * * *", "at second 5 of every minute of hour 9 every day"),
-        ("*/20 0 0-9/2 * * *", "at seconds 0, 20 and 40 of minute 0 of hours 0, 2, 4, 6 and 8 every day"),
+        ("*/20 0 0-9/2 * * *", "at every 20th second of minute 0 of hours 0, 2 … 8 every day"),
     ],
 )
 def test_reads_as_a_person_would_say_it(expression: str, words: str) -> None:
@@ -209,21 +217,29 @@ def test_every_expression_has_words(expression: Expression) -> None:
     assert "  " not in words
     assert "None" not in words
     # The same words never stand for two meanings.
-    meaning = (fields.seconds, fields.minutes, fields.hours, _days(fields))
+    meaning = normal(Cron(expression.text))
     assert _MEANINGS.setdefault(words, meaning) == meaning
 
 
-_MEANINGS: dict[str, object] = {}
+_MEANINGS: dict[str, Meaning] = {}
 
 
-def _days(fields: CronFields) -> object:
-    """Return what the day fields mean, without what has no effect."""
-    if not fields.days_match_both and (fields.any_day or fields.any_weekday):
-        return fields.months
-    both = fields.days_match_both and not fields.any_day and not fields.any_weekday
-    dates = "any" if fields.any_day else (fields.days, fields.last_day)
-    weekdays = "any" if fields.any_weekday else (fields.weekdays, fields.nth_weekdays, fields.last_weekdays)
-    return fields.months, dates, weekdays, both
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Every("15m"), Cron("*/15 * * * *")),
+        (Cron("0 */2 * * *"), Cron("0 0-22/2 * * *")),
+        (Cron("0 */12 * * *"), Cron("0 0,12 * * *")),
+        (Cron("*/15 9-17 * * *"), Cron("0,15,30,45 9-17 * * *")),
+        (Once("2026-12-24T18:00:00+01:00"), Once("2026-12-24T18:00:00Z")),
+        (Once("2026-12-24T18:00:00Z"), Once("2026-12-24T18:00:01Z")),
+        (Cron("0 9 * * *"), Cron("0 9 * * *", timezone="UTC")),
+        (Cron("0 9 */10 * 1"), Cron("0 9 1,11,21,31 * 1")),
+    ],
+)
+def test_schedules_with_different_runs_have_different_words(one: Schedule, other: Schedule) -> None:
+    assert normal(one) != normal(other)
+    assert describe(one) != describe(other)
 
 
 def test_only_a_schedule_that_counts_from_each_end_says_when_the_others_follow() -> None:

@@ -7,8 +7,8 @@ from cron_oracle import Expression, expressions
 from hypothesis import given
 
 from halo_scheduler import After, Cron, CronParseError, Every, Manual, Once
-from halo_scheduler.grammar.cron_fields import CronFields, parse_fields
 from halo_scheduler.model import Schedule
+from halo_scheduler.schedule.normal import Meaning, normal
 from halo_scheduler.wording.short_schedules import describe_shortly
 
 
@@ -56,6 +56,13 @@ def test_a_schedule_fits_into_a_column(schedule: Schedule, words: str) -> None:
         ("0 9-17 * * 1-5", "Mon–Fri 09–17, every hour"),
         ("*/15 9-17 * * *", "09:00–17:45, every 15 min"),
         ("* 9 * * *", "09:00–09:59, every minute"),
+        # Times of a rule that is no pace.
+        ("0 0-22/2 * * *", "00–22, every 2 h"),
+        ("0 0-23 * * *", "00–23, every hour"),
+        ("0 */12 * * *", "every 12 h"),
+        ("0 0,12 * * *", "00, 12 h"),
+        ("0,15,30,45 9-17 * * *", "0,15,30,45 9-17 * * *"),
+        ("*/60 9-17 * * *", "*/60 9-17 * * *"),
         # Days.
         ("0 9 * * 6,7", "Sat, Sun 09:00"),
         ("0 9 * * 1,3,5", "Mon, Wed, Fri 09:00"),
@@ -87,23 +94,12 @@ def test_a_cron_expression_fits_into_a_column(expression: str, words: str) -> No
 @given(expressions(seconds=True))
 def test_the_same_short_words_never_mean_two_things(expression: Expression) -> None:
     try:
-        fields = parse_fields(expression.text)
+        words = describe_shortly(Cron(expression.text))
     except CronParseError:
         return
-    words = describe_shortly(Cron(expression.text))
     assert words == " ".join(words.split())
-    meaning = (fields.seconds, fields.minutes, fields.hours, _days(fields))
+    meaning = normal(Cron(expression.text))
     assert _MEANINGS.setdefault(words, meaning) == meaning
 
 
-_MEANINGS: dict[str, object] = {}
-
-
-def _days(fields: CronFields) -> object:
-    """Return what the day fields mean, without what has no effect."""
-    if not fields.days_match_both and (fields.any_day or fields.any_weekday):
-        return fields.months
-    both = fields.days_match_both and not fields.any_day and not fields.any_weekday
-    dates = "any" if fields.any_day else (fields.days, fields.last_day)
-    weekdays = "any" if fields.any_weekday else (fields.weekdays, fields.nth_weekdays, fields.last_weekdays)
-    return fields.months, dates, weekdays, both
+_MEANINGS: dict[str, Meaning] = {}
