@@ -85,8 +85,7 @@ class Engine:
         self._clock_was_set = False
 
     def _make_claims(self) -> Claims:
-        is_awaited = self._post_run.deferred_outputs.is_awaited
-        generation = self._lease.generation
+        generation, is_awaited = self._lease.generation, self._post_run.deferred_outputs.is_awaited
         return Claims(self._store, generation, self._max_concurrent, self._start_conditions, is_awaited)
 
     def _observe_surroundings(self) -> Surroundings:
@@ -104,7 +103,7 @@ class Engine:
     def drain_inbox(self) -> bool:
         """Run the calls posted by other threads; return whether a tick is due: runs ended or conditions changed."""
         self.handle.drain()
-        return bool(self.handle.ended or self._post_run.deferred_outputs.arrived or self._conditions_changed)
+        return any((self.handle.has_news, self._post_run.deferred_outputs.arrived, self._conditions_changed))
 
     # --- Life ----------------------------------------------------------------------------------------
 
@@ -153,7 +152,7 @@ class Engine:
         unseen = [one.run for one in left.ended if one.ended.finished_at is None]
         self._recovery.account_for_downtime(unseen, awake_until, now_ms)
         for adopted, _ in left.living:
-            self.handle.save_start_wait(adopted.run.id, None)
+            self.handle.start_waits.save(adopted.run.id, None)
         changes += self._finish([ending_of(one.run, one.ended, now_ms) for one in left.ended])
         self._endings.record_outputs([one.ended for one in left.ended])
         self._runs.mark_none_done()
@@ -260,6 +259,7 @@ class Engine:
             zone = self._recovery.notice_jumps(self._outage.awake_until(self._lease.renewed_at), now_ms)
             changes += self._endings.record_late(self._post_run.deferred_outputs.arrived.values(), now_ms)
             self._record_ends(now_ms, changes)
+            self.handle.start_waits.record()
             self._recovery.settle_outage(self._outage, now_ms)
             self._take_requests(now_ms, changes)
             for overdue in self._runs.overdue(now_ms):
@@ -272,7 +272,7 @@ class Engine:
         self._recovery.zone = zone
         self._note_tick(now_ms)
         self._post_run.clear(self.handle.ended, self._runs, now_ms)
-        self.handle.ended = []
+        self.handle.forget_recorded()
         self._forget_done()
         self._runs.stop_what_must(self._clock.now_ms())
         self._start_conditions.follow()

@@ -12,8 +12,10 @@ from halo_scheduler.actions.threads import DaemonPool, Inbox
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.active_runs import ActiveRuns
 from halo_scheduler.errors import EngineHeldError, StaleEngineError, StoreError, StoreUnavailableError
+from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.host.process import is_alive, own_identity
 from halo_scheduler.model import Run
+from halo_scheduler.model.alarms import StoreTrouble, TroubleKind
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import Message, MessageKind, message
@@ -134,6 +136,66 @@ class HeldLease:
         self.generation = 0
 
 
+class StartWaits:
+    """What the starts of runs wait for, kept until it is recorded; and whether they found the disk full."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[str, Shortage] = {}
+        self._unrecorded: dict[str, Shortage | None] = {}
+        self._full_since: int | None = None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a tick is due: something is not recorded, or a start found the disk full."""
+        return bool(self._unrecorded) or (self._lacks_disk and self._full_since is None)
+
+    @property
+    def _lacks_disk(self) -> bool:
+        return Shortage.DISK in self._waiting.values()
+
+    def note(self, run_id: str, shortage: Shortage | None) -> None:
+        """Note what the start of a run waits for; None once it has started."""
+        self._unrecorded[run_id] = shortage
+        self._waiting.pop(run_id, None)
+        if shortage is not None:
+            self._waiting[run_id] = shortage
+
+    def end(self, run_id: str) -> None:
+        """Forget the start of a run that has ended."""
+        self._waiting.pop(run_id, None)
+        self._unrecorded.pop(run_id, None)
+
+    def record(self) -> None:
+        """Store what is not recorded yet, inside the caller's transaction."""
+        for run_id, shortage in self._unrecorded.items():
+            self.save(run_id, shortage)
+            recorded = None if shortage is None else self._store.runs.get(run_id)
+            note = message(MessageKind.WAITED_FOR_SHORTAGE, shortage=shortage)
+            if recorded is not None and note not in recorded.notes:
+                self._store.runs.add_note(run_id, note)
+
+    def save(self, run_id: str, shortage: Shortage | None) -> None:
+        """Store what the start of a run waits for, inside the caller's transaction."""
+        self._store.jobs.save_start_wait(run_id, shortage)
+        waiting = message(MessageKind.WAITING_FOR_SHORTAGE, shortage=shortage)
+        self._store.runs.save_start_wait(run_id, None if shortage is None else waiting)
+
+    def note_recorded(self) -> None:
+        """Note that the transaction was committed."""
+        self._unrecorded.clear()
+
+    def trouble(self, now_ms: int) -> StoreTrouble | None:
+        """Return that the disk is full, from the first start that lacked space until there is space again."""
+        path = self._store.database.path
+        space = None if self._full_since is None else disk_space(str(path.parent))
+        if not self._lacks_disk and (space is None or not space.is_full):
+            self._full_since = None
+            return None
+        self._full_since = self._full_since or now_ms
+        return StoreTrouble(TroubleKind.FULL, self._full_since, f"the disk of {path} is full; make some room")
+
+
 class Handle:
     """What the engine passes to runs, work queues and conditions; the engine drains what they post."""
 
@@ -156,6 +218,7 @@ class Handle:
         self._inbox = Inbox()
         self.ended: list[Ended] = []
         """Ends that are known and not recorded yet."""
+        self.start_waits = StartWaits(store)
         self.wake: Callable[[], None] = lambda: None
         """Called from whatever thread when something was posted."""
 
@@ -188,6 +251,7 @@ class Handle:
         """Take the end of a run, on the engine's thread."""
         # While the store cannot be written, the end is recorded much later.
         at = self._clock.now_ms() if ended.finished_at is None else ended.finished_at
+        self.start_waits.end(ended.run_id)
         self.ended.append(replace(ended, finished_at=at))
         self._wake_once()
 
@@ -195,23 +259,28 @@ class Handle:
         if self._inbox.needs_wake():
             self.wake()
 
+    @property
+    def has_news(self) -> bool:
+        """Whether a tick is due for what runs reported."""
+        return bool(self.ended) or self.start_waits.has_news
+
+    def forget_recorded(self) -> None:
+        """Forget what a tick has recorded, after its commit."""
+        self.ended = []
+        self.start_waits.note_recorded()
+
     def note_start_wait(self, run: Run, shortage: Shortage | None) -> None:
         """Show what the start of a run waits for, on the engine's thread; None once it has started."""
+        self.start_waits.note(run.id, shortage)
         try:
             with self._lease.transaction():
-                self.save_start_wait(run.id, shortage)
-            if shortage is not None:
-                self.note_on(run, message(MessageKind.WAITED_FOR_SHORTAGE, shortage=shortage))
+                self.start_waits.record()
         except StoreUnavailableError as error:
-            # The run's end carries the reason too; a full disk must not keep the run from starting.
-            _LOG.warning("What a start waits for could not be recorded: %s", error)
+            # The run starts nevertheless, and the next tick tries again, which reports what is wrong.
+            _LOG.debug("What a start waits for could not be recorded: %s", error)
+        else:
+            self.start_waits.note_recorded()
         self._publish(Change(ChangeKind.JOB, job_id=run.job_id))
-
-    def save_start_wait(self, run_id: str, shortage: Shortage | None) -> None:
-        """Store what the start of a run waits for, inside the caller's transaction."""
-        self._store.jobs.save_start_wait(run_id, shortage)
-        waiting = message(MessageKind.WAITING_FOR_SHORTAGE, shortage=shortage)
-        self._store.runs.save_start_wait(run_id, None if shortage is None else waiting)
 
     def snooze(self, job_id: str, for_ms: int) -> None:
         """Ask for another run of a job that starts no earlier than then, on the engine's thread."""

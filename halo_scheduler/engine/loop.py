@@ -242,12 +242,13 @@ class EngineLoop(QObject):
                 if is_tick_due:
                     self._tick()
                 delay_ms = min(self._engine.delay_ms(), self._engine.poll_delay_ms())
-                self._end_trouble()
+                delay_ms = min(delay_ms, self._find_full_disk())
         except (StaleEngineError, StoreReplacedError, StoreDamagedError) as error:
             self._lose(error)
             return
         except StoreError as error:
             # Nothing is lost: ends are kept until they can be recorded.
+            self._retry_ms = self._clock.monotonic_ms() + _AFTER_FAULT_MS
             self._tell_trouble(self._engine.trouble(error))
             self._faults += 1
             self._must_tick, delay_ms = True, min(_AFTER_FAULT_MS, self._engine.poll_delay_ms())
@@ -274,20 +275,20 @@ class EngineLoop(QObject):
             self._raise_alarm(AlarmKind.STARVED)
         self._keep_house()
 
-    def _tell_trouble(self, trouble: StoreTrouble) -> None:
-        """Report a problem with the store, once per change of it; the store is retried a little later."""
-        self._retry_ms = self._clock.monotonic_ms() + _AFTER_FAULT_MS
-        if self._trouble is None or self._trouble.detail != trouble.detail:
+    def _find_full_disk(self) -> int:
+        """Report whether starts lack disk space, after a tick that could be recorded; return when to look again."""
+        self._faults = 0
+        trouble = self._engine.handle.start_waits.trouble(self._clock.now_ms())
+        self._tell_trouble(trouble)
+        return MAX_DELAY_MS if trouble is None else _AFTER_FAULT_MS
+
+    def _tell_trouble(self, trouble: StoreTrouble | None) -> None:
+        """Report a problem with the store, or None when it is over, once per change."""
+        if trouble is not None and (self._trouble is None or self._trouble.detail != trouble.detail):
             _LOG.error("%s. No jobs start and no run is recorded until then.", trouble.detail)
         if trouble != self._trouble:
             self._trouble = trouble
             self._server.tell_trouble(trouble)
-
-    def _end_trouble(self) -> None:
-        self._faults = 0
-        if self._trouble is not None:
-            self._trouble = None
-            self._server.tell_trouble(None)
 
     def stop_run(self, run_id: str) -> None:
         """Stop a run without going through the store."""

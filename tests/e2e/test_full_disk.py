@@ -16,7 +16,7 @@ from daemons import House
 from process_probe import living_in, until
 from small_disk import SmallDisk, small_disk
 
-from halo_scheduler import Cron, Outcome, Run
+from halo_scheduler import Cron, Once, Outcome, Run
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.engine.maintenance import reserve_path
 from halo_scheduler.model.alarms import StoreTrouble, TroubleKind
@@ -199,6 +199,30 @@ def test_a_full_disk_shows_in_the_status_and_runs_keep_their_true_end(
     run = house.end_of(waiting_run)
     assert (run.finished_at or 0) <= ended_by
     until(lambda: house.scheduler.engine.trouble() is None)
+    assert subprocess.run(_STATUS, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("disk", ["tmpfs"], indirect=True)  # An ext4 keeps some blocks for small files.
+def test_a_start_that_finds_the_disk_full_shows_in_the_status(house: House, disk: SmallDisk) -> None:
+    house.start()
+    _goes_on(house)
+    until(reserve_path(house.scheduler.path).exists)
+    house.scheduler.pause_job(house.second_job)
+    until(lambda: not house.scheduler.runs.running())
+    job_id = house.scheduler.add_job("photos", Once(_now_ms() + 3_000), shell("echo done"))
+    # The journal is reused, so the claim has room on a full disk; the output has not.
+    house.scheduler._store.database.reuse_journal()
+    disk.fill()
+    reserve_path(house.scheduler.path).unlink()
+    filler = disk.fill()
+    assert _trouble_of(house).kind is TroubleKind.FULL
+    told = subprocess.run(_STATUS, capture_output=True, check=False, text=True)
+    assert told.returncode == 1
+    assert "Disk full" in told.stdout
+    assert "is full" in house.log()
+    filler.unlink()
+    until(lambda: house.scheduler.engine.trouble() is None)
+    until(lambda: house.scheduler.get_run_log(job_id)[0].outcome is Outcome.SUCCESS)
     assert subprocess.run(_STATUS, capture_output=True, check=False).returncode == 0
 
 

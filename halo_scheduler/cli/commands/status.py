@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -40,7 +39,7 @@ def status(*, group: str | None, as_json: bool) -> None:
       halo status backups
       halo status --json
 
-    Exits with 1 if runs cannot be recorded, such as on a full disk.
+    Exits with 1 if the disk is full or runs cannot be recorded.
     """
     with open_to_read() as scheduler:
         if group is not None:
@@ -50,6 +49,8 @@ def status(*, group: str | None, as_json: bool) -> None:
         situations = scheduler.jobs.situations()
         runs = scheduler.runs.waiting_in_chains()
         trouble = scheduler.engine.trouble()
+    space = disk_space(str(scheduler.path.parent))
+    is_full = space is not None and space.is_full
     now_ms = SystemClock().now_ms()
     waiting = [one for one in situations.values() if one.waiting is not None and not one.waiting.cause_name]
     if as_json:
@@ -57,9 +58,10 @@ def status(*, group: str | None, as_json: bool) -> None:
             "waiting": [_waiting_data(one, now_ms) for one in waiting],
             "waiting_runs": [waiting_run_data(run, now_ms) for run in runs],
             "store_trouble": None if trouble is None else trouble.to_data(),
+            "disk_is_full": is_full,
         }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
-        raise SystemExit(0 if trouble is None else 1)
+        raise SystemExit(int(is_full or trouble is not None))
     # Waiting jobs are due already, and listed below.
     ahead = [
         (one.next_run_at, one.name)
@@ -71,8 +73,11 @@ def status(*, group: str | None, as_json: bool) -> None:
     if trouble is not None:
         click.echo(f"{click.style('■', fg='red')} {trouble_title(trouble)}")
         click.echo(f"  {trouble_text(trouble, scheduler.path, now_ms)}")
-        raise SystemExit(1)
-    _show_disk(scheduler.path)
+    elif is_full:
+        click.echo(
+            f"{WAITS} the disk of {scheduler.path} is full; free some space, or runs cannot be recorded"
+        )
+    raise SystemExit(int(is_full or trouble is not None))
 
 
 def _show(found: Status, following: tuple[int, str] | None, now_ms: int) -> None:
@@ -103,15 +108,6 @@ def _show_waiting(
     ]
     for line in lines:
         click.echo(f"{WAITS} {plain_line(line, _LONGEST)}")
-
-
-def _show_disk(database: Path) -> None:
-    space = disk_space(str(database.parent))
-    if space is not None and space.is_full:
-        left = f"{space.free >> 10} KB are free"
-        click.echo(
-            f"{WAITS} the disk of {database} is full ({left}); free some space, or runs cannot be recorded"
-        )
 
 
 def _waiting_data(situation: Situation, now_ms: int) -> dict[str, object]:
