@@ -98,6 +98,13 @@ def machine_in_berlin() -> Iterator[None]:
 
 
 @pytest.fixture
+def machine_in_monrovia() -> Iterator[None]:
+    """Let the machine stand in Monrovia, which was 44 minutes and 30 seconds behind UTC until 1972."""
+    with _machine_in("Africa/Monrovia"):
+        yield
+
+
+@pytest.fixture
 def machine_in_utc() -> Iterator[None]:
     """Let the machine go by UTC."""
     with _machine_in("UTC"):

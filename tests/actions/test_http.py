@@ -65,14 +65,14 @@ class Client:
         self.wait_until(lambda: self._state(run_id) not in {None, Outcome.RUNNING})
         run = self.scheduler.get_run(run_id)
         assert run is not None
-        assert not self.spooled()
+        assert not self.spooled(run_id)
         return Result(run, self.scheduler.get_output(run_id))
 
     def wait_until(self, is_so: Callable[[], bool]) -> None:
         self._qtbot.waitUntil(is_so)
 
-    def spooled(self) -> list[Path]:
-        return list(self.scheduler.path.with_name("halo-spool").glob("*"))
+    def spooled(self, run_id: str = "") -> list[Path]:
+        return list(self.scheduler.path.with_name("halo-spool").glob(f"{run_id}*"))
 
     def _state(self, run_id: str) -> Outcome | None:
         run = self.scheduler.get_run(run_id)

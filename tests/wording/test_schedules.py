@@ -54,6 +54,11 @@ def test_a_once_in_epoch_milliseconds_is_shown_in_the_machines_zone() -> None:
     assert describe(Once(utc_ms("2026-12-24T17:00Z"))) == "once, on 24 Dec 2026 at 18:00 +01:00"
 
 
+@pytest.mark.usefixtures("machine_in_monrovia")
+def test_an_offset_with_seconds_is_shown_as_utc() -> None:
+    assert describe(Once(utc_ms("1971-06-01T12:00Z"))) == "once, on 1 Jun 1971 at 12:00 UTC"
+
+
 @pytest.mark.parametrize(
     ("ahead_ms", "words"),
     [
