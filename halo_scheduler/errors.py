@@ -111,10 +111,6 @@ class StoreTooNewError(StoreError):
     """A newer version of the program wrote the database."""
 
 
-class SecretError(SchedulerError):
-    """A secret cannot be stored or read."""
-
-
 class EngineHeldError(SchedulerError):
     """Another engine runs the jobs of this database; the message names it."""
 

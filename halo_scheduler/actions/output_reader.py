@@ -6,12 +6,11 @@ import os
 from typing import Self
 
 from halo_scheduler.actions.spool import Spool, gap_words, spool_folder
-from halo_scheduler.errors import SecretError
 from halo_scheduler.grammar.redaction import RedactedStream, Redactor
 from halo_scheduler.host.disk_space import DiskSpace, data_from, disk_space, hole_from, read_at
 from halo_scheduler.model import Outcome, ProcessAction
 from halo_scheduler.model.messages import MessageKind, Messages, message
-from halo_scheduler.store.secrets import SecretStore
+from halo_scheduler.store.secrets import SecretError, SecretStore
 from halo_scheduler.store.store import Store
 
 _FIRST_LOOK_MS = 250
@@ -210,4 +209,4 @@ class OutputFollower:
         try:
             return Redactor(read().values())
         except SecretError as error:
-            raise SecretError(f"its output cannot be shown before it ends: {error}") from error
+            raise SecretError(message(MessageKind.OUTPUT_NOT_SHOWN, error=error.message)) from error

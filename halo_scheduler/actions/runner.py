@@ -122,7 +122,7 @@ class Runner:
         source = None
         if action.work_source is not None:
             if self._open_source is None:
-                raise SourceError("nothing here can fetch items of work")
+                raise SourceError(message(MessageKind.NO_WORK_SOURCES))
             source = self._open_source(action.work_source)
         work = ProcessWork(self._services, run, action, self.spool(run.id), reads_lines=job.reads_lines)
         if source is not None:

@@ -21,8 +21,9 @@ from halo_scheduler.host.machine_state import (
     runs_on_mains,
 )
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
+from halo_scheduler.model.messages import Message, MessageKind, message, text_message
 from halo_scheduler.wording.conditions import describe_condition, end_of, host_and_port
-from halo_scheduler.wording.measures import duration_in_words
+from halo_scheduler.wording.messages import MessageError, message_words
 
 # Addresses that documents use for examples: no packet is ever sent to them, the kernel only looks for the way.
 _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
@@ -34,8 +35,8 @@ ANSWER_LIMIT_S = 5.0
 _LIMIT_S = 8.0
 
 
-class NoAnswerError(Exception):
-    """Nothing answers; the text gives the reason, as the end of a sentence."""
+class NoAnswerError(MessageError):
+    """Nothing answers; the message gives the reason."""
 
 
 def has_way_out() -> bool:
@@ -57,7 +58,7 @@ def require_answer(host: str, port: int, *, limit_s: float = ANSWER_LIMIT_S) -> 
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise NoAnswerError(f"the name {host} is not known") from error
+        raise NoAnswerError(message(MessageKind.NAME_NOT_FOUND, host=host)) from error
     with ExitStack() as stack:
         selector = stack.enter_context(selectors.DefaultSelector())
         fault = errno.EHOSTUNREACH
@@ -71,8 +72,8 @@ def require_answer(host: str, port: int, *, limit_s: float = ANSWER_LIMIT_S) -> 
             fault = probe.connect_ex(address)
             if fault in _UNDER_WAY:
                 selector.register(probe, selectors.EVENT_WRITE, probe)
-        if (words := _wait_for_one(selector, monotonic() + limit_s, fault)) is not None:
-            raise NoAnswerError(words or f"it does not answer within {limit_s:g} s")
+        if (said := _wait_for_one(selector, monotonic() + limit_s, fault)) is not None:
+            raise NoAnswerError(text_message(said) or message(MessageKind.HOST_TOO_SLOW, seconds=limit_s))
 
 
 def _wait_for_one(selector: selectors.BaseSelector, deadline: float, fault: int) -> str | None:
@@ -90,10 +91,10 @@ def _wait_for_one(selector: selectors.BaseSelector, deadline: float, fault: int)
 
 
 class Look(NamedTuple):
-    """The result of a probe in words; `holds` is None if unknown, perhaps because it can't be observed here."""
+    """The result of a probe; `holds` is None if unknown, perhaps because it can't be observed here."""
 
     holds: bool | None
-    words: str
+    state: Message
     is_observable: bool = True
 
 
@@ -129,35 +130,34 @@ def look_at(condition: Condition, senses: Senses = Senses()) -> Look:
 def _look_at_power(senses: Senses) -> Look:
     on_mains = senses.runs_on_mains()
     if on_mains is None:
-        return Look(None, "the power source can't be detected on this system", is_observable=False)
-    return Look(on_mains, f"the machine runs on {'AC power' if on_mains else 'its battery'}")
+        return _undetectable("power")
+    return Look(on_mains, message(MessageKind.POWER, is_on_mains=on_mains))
 
 
 def _look_at_network(condition: Network, senses: Senses) -> Look:
     if condition.port is None:
         has_network = senses.has_way_out()
-        return Look(has_network, "there is a network" if has_network else "there is no network")
+        return Look(has_network, message(MessageKind.NETWORK, is_there=has_network))
     name = host_and_port(condition)
     try:
         senses.require_answer(condition.host, condition.port)
     except NoAnswerError as error:
-        return Look(False, f"{name} does not answer ({error})")
-    return Look(True, f"{name} answers")
+        return Look(False, message(MessageKind.HOST_SILENT, place=name, error=error.message))
+    return Look(True, message(MessageKind.HOST_ANSWERS, place=name))
 
 
 def _look_at_idleness(condition: Idle, senses: Senses) -> Look:
     found_ms = senses.idle_ms()
     if found_ms is None:
-        words = "idle time can't be detected on this system"
-        return Look(None, words, is_observable=False)
-    return Look(found_ms >= condition.idle_ms, f"the last input was {duration_in_words(found_ms)} ago")
+        return _undetectable("idle")
+    return Look(found_ms >= condition.idle_ms, message(MessageKind.LAST_INPUT, ago_ms=found_ms))
 
 
 def _look_at_load(condition: Load, senses: Senses) -> Look:
     load = senses.load()
     if load is None:
-        return Look(None, "the load can't be detected on this system", is_observable=False)
-    return Look(load < condition.below, f"the load is {load:.2f}")
+        return _undetectable("load")
+    return Look(load < condition.below, message(MessageKind.LOAD, load=load))
 
 
 def _look_at_path(condition: PathExists, senses: Senses) -> Look:
@@ -165,10 +165,14 @@ def _look_at_path(condition: PathExists, senses: Senses) -> Look:
     try:
         found = senses.is_there(condition.path)
     except ForeignPathError:
-        return Look(None, f"{name} is not an absolute path on this system", is_observable=False)
+        return Look(None, message(MessageKind.FOREIGN_PATH, path=name), is_observable=False)
     except OSError as error:
-        return Look(None, f"{name} can't be accessed ({(error.strerror or 'no reason given').lower()})")
-    return Look(found, f"{name} is {'there' if found else 'not there'}")
+        return Look(None, message(MessageKind.PATH_CLOSED, path=name, error=error.strerror or ""))
+    return Look(found, message(MessageKind.PATH, path=name, is_there=found))
+
+
+def _undetectable(what: str) -> Look:
+    return Look(None, message(MessageKind.UNDETECTABLE, what=what), is_observable=False)
 
 
 class ConditionState(NamedTuple):
@@ -208,7 +212,7 @@ class Prober:
             words = describe_condition(condition)
             sentence = f"There is no answer yet; a job that starts only {words} would wait."
             return ConditionState(is_observable=True, holds=None, sentence=sentence)
-        return ConditionState(found.is_observable, found.holds, _sentence(found.words))
+        return ConditionState(found.is_observable, found.holds, _sentence(message_words(found.state)))
 
     def _run(self, condition: Condition, probe: _Probe) -> None:
         try:

@@ -14,19 +14,20 @@ from halo_scheduler.conditions.looking import Look, look_at
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.host.observer import Happening, Interest, Observer, system_observer
 from halo_scheduler.model.conditions import Condition, Idle, MainsPower, Network, PathExists
+from halo_scheduler.model.messages import Message, MessageKind, message
 
 _LOG = logging.getLogger(__name__)
 _FRESH_MS = 10_000
 
 
 class Finding(NamedTuple):
-    """Whether a condition is met; `words` say why not, or why that is unknown (None)."""
+    """Whether a condition is met (None: unknown), and what was found instead."""
 
     holds: bool | None
-    words: str
+    state: Message | None = None
 
 
-_NOT_YET = Finding(None, "a look at it has brought no answer")
+_NOT_YET = Finding(None, message(MessageKind.NO_RESULT))
 # What tells that a condition of a kind is to be looked at again; nothing tells of the load.
 _TOLD_BY: dict[type[Condition], Happening] = {
     MainsPower: Happening.POWER,
@@ -164,5 +165,5 @@ class ObservedSurroundings:
             look = self._look_at(condition)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the job waits and says so
             _LOG.exception("Looking at a condition went wrong.")
-            return Finding(None, f"it cannot be looked at ({type(error).__name__})")
-        return Finding(look.holds, look.words)
+            return Finding(None, message(MessageKind.NOT_PROBED, error=type(error).__name__))
+        return Finding(look.holds, look.state)

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, named, wrong, wrong_because
 from halo_scheduler.doctor.scene import Scene, within
-from halo_scheduler.errors import SecretError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.model import Action, HttpRequest, ProcessAction
-from halo_scheduler.store.secrets import SecretName, SecretPlace, SecretStore, has_keyring
+from halo_scheduler.store.secrets import SecretError, SecretName, SecretPlace, SecretStore, has_keyring
 
 _TOPIC = Topic.SECRETS
 # A keyring that is locked asks its user, who may not be there.

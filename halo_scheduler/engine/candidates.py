@@ -248,7 +248,7 @@ class StartConditions:
             from halo_scheduler.conditions.surroundings import Finding  # noqa: PLC0415 - loaded by now
 
             self._tell_of_fault(error)
-            return Finding(None, f"it could not be looked at: {error}")
+            return Finding(None, message(MessageKind.NOT_PROBED, error=str(error)))
 
     def _tell_of_fault(self, error: Exception) -> None:
         """Log an error from checking conditions, once rather than at every tick."""
@@ -272,6 +272,6 @@ def _why_given_up(unmet: dict[Condition, Finding], deadline_ms: int) -> Message:
     return message(
         MessageKind.CONDITIONS_UNMET,
         conditions=[condition.to_dict() for condition in unmet],
-        states=[finding.words for finding in unmet.values() if finding.words],
+        states=[finding.state for finding in unmet.values() if finding.state is not None],
         waited_ms=deadline_ms,
     )

@@ -21,7 +21,7 @@ from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Outcome, Question, QuestionState, Run, SkipReason
 from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.messages import message_words
+from halo_scheduler.wording.messages import error_message, message_words
 from halo_scheduler.work_sources.item import SourceError, Verdict
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
@@ -142,25 +142,25 @@ class Settlement:
             self._threads.submit(lambda: self._try(report, tell_source, pauses_s))
 
     def _try(self, report: _Report, tell_source: Callable[[], None], pauses_s: tuple[float, ...]) -> None:
-        error: Exception | None = None
+        error = message(MessageKind.TEXT, text="")
         for pause_s in (0.0, *pauses_s):
             if self._is_over.wait(pause_s):
                 return
             try:
                 tell_source()
             except SourceError as fault:
-                error = fault
+                error = fault.message
             except Exception as fault:  # noqa: BLE001 - whatever a source raises, the item is not settled
                 _LOG.exception("An item could not be settled.")
-                error = fault
+                error = error_message(fault)
             else:
                 if report.is_noted:
                     settled = message(MessageKind.ITEM_SETTLED_LATE, verdict=report.verdict)
                     self._threads.post(partial(self._note, report, settled))
                 return
-        self._threads.post(lambda: self._put_off(replace(report, tries=report.tries + 1), str(error)))
+        self._threads.post(lambda: self._put_off(replace(report, tries=report.tries + 1), error))
 
-    def _put_off(self, report: _Report, error: str) -> None:
+    def _put_off(self, report: _Report, error: Message) -> None:
         if self._is_over.is_set():
             return
         now_ms = self._threads.now_ms()
@@ -179,7 +179,7 @@ class Settlement:
             self._add_note(report.run, note)
 
 
-def _not_settled(report: _Report, error: str, *, is_final: bool) -> Message:
+def _not_settled(report: _Report, error: Message, *, is_final: bool) -> Message:
     return message(MessageKind.ITEM_NOT_SETTLED, verdict=report.verdict, is_final=is_final, error=error)
 
 

@@ -76,6 +76,66 @@ class MessageKind(StrEnum):
     REQUEST_FAILED = "request_failed"
     REQUEST_TO_FAILED = "request_to_failed"
     OUTPUT_NOT_WRITTEN = "output_not_written"
+    BAD_BASE_URL = "bad_base_url"
+    RESPONSE_TOO_LARGE = "response_too_large"
+
+    # Why a work queue gives no item.
+    NO_WORK_SOURCES = "no_work_sources"
+    ITEM_NOT_READY = "item_not_ready"
+    CLAIM_NOT_WRITTEN = "claim_not_written"
+    NO_QUEUE_FOLDER = "no_queue_folder"
+    NO_HOME = "no_home"
+    QUEUE_UNUSABLE = "queue_unusable"
+    QUEUE_NOT_A_FOLDER = "queue_not_a_folder"
+    SUBFOLDER_NOT_MADE = "subfolder_not_made"
+    ITEMS_NOT_LISTED = "items_not_listed"
+    ITEM_NOT_READ = "item_not_read"
+    ITEM_NOT_MOVED = "item_not_moved"
+    ITEM_NOT_A_FILE = "item_not_a_file"
+    ITEM_SET_ASIDE = "item_set_aside"
+    SEVERAL_DISKS = "several_disks"
+    RATE_LIMIT = "rate_limit"
+    NOT_GITHUB = "not_github"
+    NO_ISSUES = "no_issues"
+    ISSUES_ELSEWHERE = "issues_elsewhere"
+    GITHUB_MOVED = "github_moved"
+    GITHUB_TOKEN = "github_token"  # noqa: S105 - no password
+    GITHUB_FORBIDDEN = "github_forbidden"
+    GITHUB_NOT_FOUND = "github_not_found"
+    GITHUB_NO_REPOSITORY = "github_no_repository"
+    GITHUB_FAULT = "github_fault"
+    GITHUB_REFUSED = "github_refused"
+
+    # Why a secret cannot be used.
+    SECRET_NOT_SET = "secret_not_set"  # noqa: S105
+    SECRET_CHANGED = "secret_changed"  # noqa: S105
+    SECRET_GONE = "secret_gone"  # noqa: S105
+    SECRET_UNKNOWN = "secret_unknown"  # noqa: S105
+    SECRET_NOT_WRITTEN = "secret_not_written"  # noqa: S105
+    SECRETS_EXPOSED = "secrets_exposed"
+    SECRETS_NOT_READ = "secrets_not_read"
+    NO_KEYRING = "no_keyring"
+    KEYRING_NOT_READ = "keyring_not_read"
+    KEYRING_NOT_WRITTEN = "keyring_not_written"
+    KEYRING_NOT_CLEARED = "keyring_not_cleared"
+    NOT_A_TOKEN = "not_a_token"  # noqa: S105
+    TOKEN_NOT_READ = "token_not_read"  # noqa: S105
+    OUTPUT_NOT_SHOWN = "output_not_shown"
+
+    # What was found about a condition.
+    POWER = "power"
+    NETWORK = "network"
+    HOST_ANSWERS = "host_answers"
+    HOST_SILENT = "host_silent"
+    HOST_TOO_SLOW = "host_too_slow"
+    LAST_INPUT = "last_input"
+    LOAD = "load"
+    PATH = "path"
+    FOREIGN_PATH = "foreign_path"
+    PATH_CLOSED = "path_closed"
+    UNDETECTABLE = "undetectable"
+    NOT_PROBED = "not_probed"
+    NO_RESULT = "no_result"
 
     # Why it was skipped or missed.
     QUESTION_OPEN = "question_open"
@@ -121,7 +181,7 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Message(Value):
-    """A message about a run: its kind and the parameters of its sentence."""
+    """A message about a run: its kind and the parameters of its sentence, plain JSON data or other messages."""
 
     kind: MessageKind
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -139,10 +199,11 @@ class Message(Value):
 
 
 Messages = tuple[Message, ...]
+_FORM = {"kind", "params"}
 
 
 def message(kind: MessageKind, **params: Any) -> Message:
-    """Return a message; its parameters are plain JSON data."""
+    """Return a message; its parameters are plain JSON data or other messages."""
     return Message(kind, params)
 
 
@@ -178,12 +239,21 @@ def read_message(stored: str) -> Message | None:
 
 
 def _read(data: Any) -> Message:
-    return Message(MessageKind(data["kind"]), dict(data["params"]))
+    return Message(MessageKind(data["kind"]), {name: _param(value) for name, value in data["params"].items()})
+
+
+def _param(value: Any) -> Any:
+    """Return a stored parameter, which may be a message or a list of them."""
+    if isinstance(value, list):
+        return [_param(item) for item in value]
+    return _read(value) if isinstance(value, dict) and value.keys() == _FORM else value
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
+    if isinstance(value, Message):
+        return value.changing_text(change)
     if isinstance(value, Mapping):
         return {name: _changed(item, change) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from halo_scheduler.errors import SecretError
 from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.grammar.text import shown_text
 from halo_scheduler.model import JobSpec, Outcome, Question, Run, Trigger
@@ -19,6 +18,7 @@ from halo_scheduler.rules.chains import BrokenLink, WaitingRun, broken_links, wa
 from halo_scheduler.rules.statistics import DayCount, Gap, TrendPoint
 from halo_scheduler.service.session import Session
 from halo_scheduler.store.history import RunFilter
+from halo_scheduler.store.secrets import SecretError
 
 if TYPE_CHECKING:
     from halo_scheduler.actions.output_reader import OutputFollower

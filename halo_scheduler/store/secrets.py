@@ -9,13 +9,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from halo_scheduler.errors import ScheduleError, SecretError
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.templates import require_secret_name
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.paths import secrets_file
 from halo_scheduler.store.connection import Database
+from halo_scheduler.wording.messages import MessageError
 
 _SHORTEST = 4
 _LONGEST = 65_536
+
+
+class SecretError(MessageError):
+    """A secret cannot be stored or read."""
 
 
 class SecretPlace(StrEnum):
@@ -108,12 +114,12 @@ class SecretStore:
             values: dict[str, str] = {}
             for name in wanted:
                 if name not in known:
-                    raise SecretError(f"the secret {name} is not set; set it with: halo secret set {name}")
+                    raise SecretError(message(MessageKind.SECRET_NOT_SET, name=name))
                 if unchanged_since is not None and known[name].changed_at > unchanged_since:
-                    raise SecretError(f"the secret {name} was changed while the run was under way")
+                    raise SecretError(message(MessageKind.SECRET_CHANGED, name=name))
                 value = self._places[known[name].place].get(name)
                 if value is None:
-                    raise SecretError(f"the secret {name} is gone; set it again with: halo secret set {name}")
+                    raise SecretError(message(MessageKind.SECRET_GONE, name=name))
                 values[name] = value
             return values
 
@@ -122,7 +128,7 @@ class SecretStore:
     def _existing(self, name: str) -> SecretName:
         known = self._table.get_many([name]).get(name)
         if known is None:
-            raise SecretError(f"there is no secret named {name!r}")
+            raise SecretError(message(MessageKind.SECRET_UNKNOWN, name=name))
         return known
 
 
@@ -153,19 +159,18 @@ class _Keyring:
         try:
             return keyring.get_password(self._service, name)
         except (KeyringError, OSError) as error:
-            raise SecretError(f"the keyring does not give the secret {name}: {_one_line(error)}") from error
+            raise _keyring_error(MessageKind.KEYRING_NOT_READ, name, error) from error
 
     def set(self, name: str, value: str) -> None:
         import keyring  # noqa: PLC0415
         from keyring.errors import KeyringError, NoKeyringError  # noqa: PLC0415
 
-        instead = f"to keep it in a file that only you can read, use: halo secret set --in-file {name}"
         try:
             keyring.set_password(self._service, name, value)
         except NoKeyringError as error:
-            raise SecretError(f"there is no keyring here; {instead}") from error
+            raise SecretError(message(MessageKind.NO_KEYRING, name=name)) from error
         except (KeyringError, OSError) as error:
-            raise SecretError(f"the keyring does not take it ({_one_line(error)}); {instead}") from error
+            raise _keyring_error(MessageKind.KEYRING_NOT_WRITTEN, name, error) from error
 
     def remove(self, name: str) -> None:
         import keyring  # noqa: PLC0415
@@ -176,7 +181,7 @@ class _Keyring:
         except PasswordDeleteError:
             return  # It is gone already.
         except (KeyringError, OSError) as error:
-            raise SecretError(f"the keyring may still have the secret {name}: {_one_line(error)}") from error
+            raise _keyring_error(MessageKind.KEYRING_NOT_CLEARED, name, error) from error
 
 
 class _SecretFile:
@@ -197,13 +202,13 @@ class _SecretFile:
     def _read(self) -> dict[str, str]:
         try:
             if os.name == "posix" and self._path.stat().st_mode & 0o077:
-                raise SecretError(f"others can read the secrets; keep them out with: chmod 600 {self._path}")
+                raise SecretError(message(MessageKind.SECRETS_EXPOSED, path=str(self._path)))
             data = json.loads(self._path.read_text(encoding="utf-8"))
             return {str(key): str(value) for key, value in data.items()}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, AttributeError) as error:
-            raise SecretError(f"the secrets in {self._path} cannot be read: {error}") from error
+            raise self._error(MessageKind.SECRETS_NOT_READ, error) from error
 
     def _write(self, values: dict[str, str]) -> None:
         """Replace the file atomically."""
@@ -217,11 +222,15 @@ class _SecretFile:
                 os.fsync(file.fileno())
             partial.replace(self._path)
         except OSError as error:
-            raise SecretError(f"the secret cannot be written to {self._path}: {error}") from error
+            raise self._error(MessageKind.SECRET_NOT_WRITTEN, error) from error
+
+    def _error(self, kind: MessageKind, error: Exception) -> SecretError:
+        return SecretError(message(kind, path=str(self._path), error=str(error)))
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+def _keyring_error(kind: MessageKind, name: str, error: Exception) -> SecretError:
+    said = " ".join(str(error).split()) or type(error).__name__
+    return SecretError(message(kind, name=name, error=said))
 
 
 def has_keyring() -> bool:

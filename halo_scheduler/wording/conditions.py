@@ -8,6 +8,32 @@ from typing import assert_never
 from halo_scheduler.grammar.english import listed
 from halo_scheduler.grammar.interval import interval_in_words
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
+from halo_scheduler.model.messages import MessageKind
+from halo_scheduler.wording.faults import Words
+from halo_scheduler.wording.measures import duration_in_words
+
+_DETECTED = {"power": "the power source", "idle": "idle time", "load": "the load"}
+
+CONDITION_STATES: Words = {
+    MessageKind.POWER: lambda params: (
+        f"the machine runs on {'AC power' if params['is_on_mains'] else 'its battery'}"
+    ),
+    MessageKind.NETWORK: lambda params: f"there is {'a' if params['is_there'] else 'no'} network",
+    MessageKind.HOST_ANSWERS: "{place} answers",
+    MessageKind.HOST_SILENT: "{place} does not answer ({error})",
+    MessageKind.HOST_TOO_SLOW: "no answer within {seconds:g} s",
+    MessageKind.LAST_INPUT: lambda params: f"the last input was {duration_in_words(params['ago_ms'])} ago",
+    MessageKind.LOAD: "the load is {load:.2f}",
+    MessageKind.PATH: lambda params: f"{params['path']} is {'there' if params['is_there'] else 'not there'}",
+    MessageKind.FOREIGN_PATH: "{path} is not an absolute path on this system",
+    MessageKind.PATH_CLOSED: lambda params: (
+        f"{params['path']} can't be accessed ({params['error'].lower() or 'no reason given'})"
+    ),
+    MessageKind.UNDETECTABLE: lambda params: f"{_DETECTED[params['what']]} can't be detected on this system",
+    MessageKind.NOT_PROBED: "the check failed ({error})",
+    MessageKind.NO_RESULT: "the check has no result yet",
+}
+"""What was found about a condition, as it follows a colon."""
 
 _LONGEST_NAME = 60
 _SHORT_UNITS = {"second": "s", "minute": "min", "hour": "h"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from halo_scheduler.errors import SchedulerError
@@ -20,11 +20,10 @@ from halo_scheduler.model.conditions import condition_from_dict
 from halo_scheduler.model.messages import Message, MessageKind
 from halo_scheduler.model.situation import Waiting, WaitingDetails
 from halo_scheduler.model.words import Outcome, SkipReason, Trigger, WaitingFor
-from halo_scheduler.wording.conditions import describe_condition, waiting_words
+from halo_scheduler.wording.conditions import CONDITION_STATES, describe_condition, waiting_words
+from halo_scheduler.wording.faults import FAULTS, Params, Words
 from halo_scheduler.wording.measures import amount_words
 from halo_scheduler.wording.status import SHORTAGES, waited_words
-
-Params = Mapping[str, Any]
 
 SKIP_REASONS = {
     SkipReason.DISABLED: "it was disabled",
@@ -90,11 +89,19 @@ def message_words(message: Message | None) -> str:
     if message is None:
         return ""
     words = _WORDS[message.kind]
+    params = {name: _in_words(value) for name, value in message.params.items()}
     try:
-        return words.format_map(message.params) if isinstance(words, str) else words(message.params)
+        return words.format_map(params) if isinstance(words, str) else words(params)
     except (KeyError, ValueError, TypeError, AttributeError):
         # Another version may have stored other parameters: an unreadable history would be worse.
         return message.kind.replace("_", " ")
+
+
+def _in_words(value: Any) -> Any:
+    """Return a parameter with its messages, if it has any, in words."""
+    if isinstance(value, list | tuple):
+        return [_in_words(item) for item in value]
+    return message_words(value) if isinstance(value, Message) else value
 
 
 def messages_words(messages: Iterable[Message]) -> str:
@@ -127,28 +134,6 @@ def _awaited_shortage(params: Params) -> str:
 
 def _handler_raised(params: Params) -> str:
     return f"{params['error']}: {params['text']}" if params["text"] else str(params["error"])
-
-
-def _no_tls(params: Params) -> str:
-    error = params["error"]
-    why = (
-        f"its certificate cannot be trusted ({error})"
-        if params["is_untrusted"]
-        else error or "it was refused"
-    )
-    return f"no safe connection (TLS) to {params['place']}: {why}"
-
-
-def _not_http(params: Params) -> str:
-    why = {"header": "a header of its answer cannot be read", "lengths": "it tells of two different lengths"}
-    return (
-        f"{params['place']} does not answer as a web server does: {why.get(params['what'], params['error'])}"
-    )
-
-
-def _unexpected_status(params: Params) -> str:
-    expected = " or ".join(map(str, params["expected"])) or "2xx"
-    return f"{params['place']} answered {params['answer']}; expected {expected}"
 
 
 def _question(params: Params) -> str:
@@ -260,7 +245,9 @@ def _processes(params: Params) -> str:
     return f"{'process' if len(named) == 1 else 'processes'} {listed([*named, *more])}"
 
 
-_WORDS: dict[MessageKind, str | Callable[[Params], str]] = {
+_WORDS: Words = {
+    **FAULTS,
+    **CONDITION_STATES,
     MessageKind.TEXT: "{text}",
     MessageKind.EXIT_CODE: _exit_code,
     MessageKind.NOT_REMINDED: "the notification could not be shown: {error}",
@@ -295,32 +282,6 @@ _WORDS: dict[MessageKind, str | Callable[[Params], str]] = {
         "let it read its standard input or {{prompt_file}}"
     ),
     MessageKind.NO_SECRETS: "no secrets: {error}",
-    MessageKind.NO_WEB_ADDRESS: "{url} is not a web address",
-    MessageKind.BAD_HEADER_SECRET: "a secret in the header {name} has more than one line or control characters",
-    MessageKind.BAD_PROXY: "the variable {name} is not a proxy address; use one like http://proxy:3128",
-    MessageKind.UNKNOWN_PROXY: (
-        "the variable {name} names a proxy of the kind {scheme}; use one that begins with http://"
-    ),
-    MessageKind.PROXY_REFUSED: "the proxy does not lead to {place}: {error}",
-    MessageKind.NAME_NOT_FOUND: "the name {host!r} was not found",
-    MessageKind.CONNECTION_REFUSED: "{place} refused the connection",
-    MessageKind.NOT_REACHED: "{place} cannot be reached: {error}",
-    MessageKind.NO_TLS: _no_tls,
-    MessageKind.NO_ANSWER_IN_TIME: "{place} did not answer within {seconds:g} s",
-    MessageKind.NOT_HTTP: _not_http,
-    MessageKind.CLOSED_BEFORE_ANSWER: "{place} closed the connection before it had answered",
-    MessageKind.CLOSED_IN_ANSWER: "{place} closed the connection in the middle of its answer",
-    MessageKind.BODY_NOT_DECOMPRESSED: "{place} sent a body that cannot be decompressed",
-    MessageKind.UNEXPECTED_STATUS: _unexpected_status,
-    MessageKind.REDIRECT_ELSEWHERE: "{place} redirects to something that is neither http nor https",
-    MessageKind.REDIRECT_NOT_FOLLOWED: "{place} redirects to {target}, which the job does not follow",
-    MessageKind.REDIRECT_NOT_ENCRYPTED: "{place} redirects to {target}, which is not encrypted",
-    MessageKind.REDIRECT_WITH_BODY: "{place} redirects to {target}, which must not get the body",
-    MessageKind.TOO_MANY_REDIRECTS: "{place} redirects to {target}: more than {most} redirects in a row",
-    MessageKind.REQUEST_STOPPED: "it was stopped",
-    MessageKind.REQUEST_FAILED: "the request failed: {error}",
-    MessageKind.REQUEST_TO_FAILED: "the request to {place} failed: {error}",
-    MessageKind.OUTPUT_NOT_WRITTEN: "its output cannot be written: {error}",
     MessageKind.QUESTION_OPEN: _question,
     MessageKind.RUN_LIMIT: _run_limit,
     MessageKind.COST_LIMIT: _cost_limit,

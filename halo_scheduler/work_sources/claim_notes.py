@@ -14,6 +14,7 @@ from pathlib import Path
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model.codec import decode
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.work_source import WorkSource
 from halo_scheduler.work_sources.item import Claim, SourceError
 from halo_scheduler.work_sources.moving import sync_folder
@@ -92,8 +93,9 @@ class ClaimNotes:
             partial.replace(self._path(run_id))
             sync_folder(self._folder)
         except OSError as error:
-            sentence = f"what a run takes cannot be written down in {self._folder}: {error.strerror or error}"
-            raise SourceError(sentence) from error
+            said = error.strerror or str(error)
+            unwritten = message(MessageKind.CLAIM_NOT_WRITTEN, folder=str(self._folder), error=said)
+            raise SourceError(unwritten) from error
 
     def remove(self, run_id: str) -> None:
         """Delete a run's record; a failure is only logged."""

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import (
     LONGEST_BODY,
@@ -87,13 +88,13 @@ class Folder:
         """Create the subfolders, but never the chosen folder itself: it may be on a disk that is not mounted."""
         base = self._base()
         for name in (_READY, _IN_PROGRESS, *_FOLDERS.values()):
-            with _sentences(f"the folder {name}/ cannot be made in {self._chosen}"):
+            with _translated(MessageKind.SUBFOLDER_NOT_MADE, name=name, folder=self._chosen):
                 (base / name).mkdir(exist_ok=True)
 
     def ready(self) -> Iterator[Item]:
         """Yield the files in `ready/` in natural order."""
         folder = self._base() / _READY
-        with _sentences(f"the files in {folder} cannot be listed"):
+        with _translated(MessageKind.ITEMS_NOT_LISTED, folder=str(folder)):
             names = _item_names(folder)
         for name in names:
             item = _glance(folder / name)
@@ -105,13 +106,13 @@ class Folder:
         name = name_of(item_id)
         if not name:
             return None
-        with _sentences(f"{item_id} cannot be read"):
+        with _translated(MessageKind.ITEM_NOT_READ, item=item_id):
             return _read(self._base() / _READY / name, name)
 
     def claim(self, item_id: str, note: ClaimNote) -> Item | None:
         """Move a file to `in-progress/`."""
         base, name = self._base(), name_of(item_id)
-        with _sentences(f"{item_id} cannot be moved to {_IN_PROGRESS}/"):
+        with _translated(MessageKind.ITEM_NOT_MOVED, item=item_id, folder=_IN_PROGRESS):
             ready = base / _READY / name
             if not name or not _is_file(ready):
                 return None
@@ -129,14 +130,15 @@ class Folder:
             # Were it ready again, it would stand in the way of all others.
             self.settle(Claim(item_id=item_id, key=note.key, place=path.name), Verdict.FAILED)
             note.drop()
-            raise SourceError(f"{error}; it is now in {_FOLDERS[Verdict.FAILED]}/") from error
+            aside = message(MessageKind.ITEM_SET_ASIDE, error=error.message, folder=_FOLDERS[Verdict.FAILED])
+            raise SourceError(aside) from error
 
     def resume(self, claim: Claim) -> Item | None:
         """Return a file in `in-progress/`."""
         path, name = _found(self._base(), claim), name_of(claim.item_id)
         if not name or path is None:
             return None
-        with _sentences(f"{claim.item_id} cannot be read"):
+        with _translated(MessageKind.ITEM_NOT_READ, item=claim.item_id):
             return _read(path, name)
 
     def settle(self, claim: Claim, verdict: Verdict, comment: str = "") -> None:  # noqa: ARG002 - a file has no comments
@@ -147,7 +149,7 @@ class Folder:
             return
         # What never came to be known as ours was never worked on.
         folder = base / _FOLDERS[verdict if claim.place else Verdict.RELEASED]
-        with _sentences(f"{claim.item_id} cannot be moved to {folder.name}/"):
+        with _translated(MessageKind.ITEM_NOT_MOVED, item=claim.item_id, folder=folder.name):
             folder.mkdir(exist_ok=True)
             move_into(folder, path, name)
             sync_folder(folder)
@@ -158,13 +160,14 @@ class Folder:
             base = Path(self._chosen).expanduser()
             mode = base.stat().st_mode
         except FileNotFoundError:
-            raise SourceError(f"the folder {self._chosen} does not exist") from None
+            raise SourceError(message(MessageKind.NO_QUEUE_FOLDER, folder=self._chosen)) from None
         except RuntimeError as error:
-            raise SourceError(f"the folder {self._chosen} is below a home that is not known") from error
+            raise SourceError(message(MessageKind.NO_HOME, folder=self._chosen)) from error
         except OSError as error:
-            raise SourceError(f"the folder {self._chosen} cannot be used: {error.strerror}") from error
+            unusable = message(MessageKind.QUEUE_UNUSABLE, folder=self._chosen, error=error.strerror)
+            raise SourceError(unusable) from error
         if not stat.S_ISDIR(mode) or not base.is_absolute():  # The latter is another system's path.
-            raise SourceError(f"{self._chosen} is not a folder")
+            raise SourceError(message(MessageKind.QUEUE_NOT_A_FOLDER, folder=self._chosen))
         return base
 
 
@@ -211,10 +214,10 @@ def _read(path: Path, name: str) -> Item | None:
 
 
 def _claimed(path: Path, name: str) -> Item:
-    with _sentences(f"{id_of(name)} cannot be read"):
+    with _translated(MessageKind.ITEM_NOT_READ, item=id_of(name)):
         item = _read(path, name)
     if item is None:
-        raise SourceError(f"{id_of(name)} is not a file any more")
+        raise SourceError(message(MessageKind.ITEM_NOT_A_FILE, item=id_of(name)))
     return item
 
 
@@ -275,13 +278,11 @@ def _found(base: Path, claim: Claim) -> Path | None:
 
 
 @contextmanager
-def _sentences(what: str) -> Iterator[None]:
-    """Convert system errors into sentences."""
+def _translated(kind: MessageKind, **params: str) -> Iterator[None]:
+    """Raise system errors as errors of the source, with the system's words as the parameter `error`."""
     try:
         yield
     except OSError as error:
         is_elsewhere = error.errno == errno.EXDEV
-        reason = (
-            "ready/, in-progress/, done/ and failed/ must be on one disk" if is_elsewhere else error.strerror
-        )
-        raise SourceError(f"{what}: {reason}") from error
+        reason = message(MessageKind.SEVERAL_DISKS) if is_elsewhere else error.strerror
+        raise SourceError(message(kind, **params, error=reason)) from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.work_sources.github_api import ABSENT, NOT_MODIFIED, GithubApi, Reply
 from halo_scheduler.work_sources.github_memory import GithubMemory, Page
@@ -127,9 +128,7 @@ class Github:
         if known is not None and reply.status == NOT_MODIFIED:
             return known
         if not isinstance(reply.data, list):
-            raise SourceError(
-                f"{self._api.base} answers with something else than issues; is it GitHub's API?"
-            )
+            raise SourceError(message(MessageKind.NO_ISSUES, base=self._api.base))
         issues = (_Issue.of(data, self._source, self._api.redactor.text) for data in reply.data)
         items = tuple(issue.item(is_whole=False) for issue in issues if issue is not None and issue.is_ready)
         page = Page(reply.headers.get("etag", ""), items, self._next_url(url, reply))
@@ -142,9 +141,7 @@ class Github:
         if link is None:
             return ""
         if not is_same_host(url, link[1]):
-            raise SourceError(
-                f"{self._api.base} says that its issues go on at another place; that is not followed"
-            )
+            raise SourceError(message(MessageKind.ISSUES_ELSEWHERE, base=self._api.base))
         return link[1]
 
     def _issue(self, number: str) -> _Issue | None:

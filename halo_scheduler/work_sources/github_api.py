@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.grammar.text import printed_line
+from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.work_sources.github_memory import GithubMemory
 from halo_scheduler.work_sources.item import SourceError
@@ -45,9 +46,7 @@ class GithubApi:
         self._source = source
         self._token = token.strip()
         if self._token and not _TOKEN.fullmatch(self._token):
-            raise SourceError(
-                f"the secret {source.token} is not a token: it has blanks or signs that none has"
-            )
+            raise SourceError(message(MessageKind.NOT_A_TOKEN, name=source.token))
         self._web = web
         self._memory = memory
         self.base = source.base_url.rstrip("/")
@@ -88,13 +87,13 @@ class GithubApi:
         return self._web.send(request)
 
     def _reply(self, request: Request, answer: Answer, accepted: Collection[int]) -> Reply:
-        message = self._message(answer)
-        if self._memory.note_limit(self._source, answer, message):
+        said = self._said(answer)
+        if self._memory.note_limit(self._source, answer, said):
             self._memory.require_requests(self._source, 1)
         if answer.status in accepted:
             return Reply(answer.status, answer.headers, None)
         if answer.status >= _FIRST_REDIRECT:
-            raise SourceError(self._refusal(request, answer, message))
+            raise SourceError(self._refusal(request, answer, said))
         return Reply(answer.status, answer.headers, self._data(answer))
 
     def _data(self, answer: Answer) -> Any:
@@ -103,11 +102,10 @@ class GithubApi:
         try:
             return json.loads(answer.body)
         except (ValueError, RecursionError):
-            sentence = f"{self._host} does not answer as GitHub does; is {self.base} the address of its API?"
-            raise SourceError(sentence) from None
+            raise SourceError(message(MessageKind.NOT_GITHUB, place=self._host, base=self.base)) from None
 
-    def _message(self, answer: Answer) -> str:
-        """Return GitHub's own error message as part of a sentence."""
+    def _said(self, answer: Answer) -> str:
+        """Return GitHub's own error message."""
         if answer.status < _FIRST_REFUSAL:
             return ""
         try:
@@ -121,30 +119,26 @@ class GithubApi:
     def _host(self) -> str:
         return urlsplit(self.base).netloc
 
-    def _refusal(self, request: Request, answer: Answer, message: str) -> str:
+    def _refusal(self, request: Request, answer: Answer, said: str) -> Message:
         status = answer.status
-        said = f" ({message})" if message else ""
         if status < _FIRST_REFUSAL:
             target = printed_line(redirect_target(request.url, answer))
-            return f"{self._host} sends us on to {target}; if that is right, change the repository or the base URL"
+            return message(MessageKind.GITHUB_MOVED, place=self._host, target=target)
         if status == _UNAUTHORIZED:
-            return self._token_refused(said)
+            return message(MessageKind.GITHUB_TOKEN, name=self._source.token, said=said)
         if status == _FORBIDDEN:
-            return f"GitHub does not allow it{said}; the token must be allowed to read and write issues"
+            return message(MessageKind.GITHUB_FORBIDDEN, said=said)
         if status in ABSENT:
             return self._not_found(request, said)
-        if status >= _FIRST_FAULT:
-            return f"GitHub has trouble of its own: it answers with status {status}{said}"
-        return f"GitHub does not accept what was asked: status {status}{said}"
+        kind = MessageKind.GITHUB_FAULT if status >= _FIRST_FAULT else MessageKind.GITHUB_REFUSED
+        return message(kind, status=status, said=said)
 
-    def _token_refused(self, said: str) -> str:
-        name = self._source.token
-        if not name:
-            return f"GitHub wants a token{said}; name the secret that holds one in the job"
-        return f"the token was refused{said}; set a new one with: halo secret set {name}"
-
-    def _not_found(self, request: Request, said: str) -> str:
+    def _not_found(self, request: Request, said: str) -> Message:
         if request.method != "GET":
-            return f"GitHub does not find what is to be changed{said}; may the token write issues?"
-        may_not = "or the token may not see it" if self._token else "or it can only be seen with a token"
-        return f"there is no repository {self._source.repository} with issues at {self._host}, {may_not}"
+            return message(MessageKind.GITHUB_NOT_FOUND, said=said)
+        return message(
+            MessageKind.GITHUB_NO_REPOSITORY,
+            repository=self._source.repository,
+            place=self._host,
+            has_token=bool(self._token),
+        )

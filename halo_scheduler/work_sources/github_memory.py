@@ -6,12 +6,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from halo_scheduler.grammar.english import clock_time
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.grammar.zone import find_zone
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.work_sources.item import Item, SourceError
 
@@ -81,14 +79,14 @@ class GithubMemory:
             or not now_ms < limit.until <= now_ms + _LONGEST_WAIT_MS
         ):
             return
-        until = clock_time(datetime.fromtimestamp(limit.until // SECOND_MS, find_zone(None)))
-        nearly = "nearly " if limit.remaining else ""
-        raise SourceError(f"GitHub's rate limit is {nearly}used up until {until}")
+        raise SourceError(
+            message(MessageKind.RATE_LIMIT, until=limit.until, has_some_left=limit.remaining > 0)
+        )
 
-    def note_limit(self, source: GithubSource, answer: Answer, message: str) -> bool:
+    def note_limit(self, source: GithubSource, answer: Answer, said: str) -> bool:
         """Record the rate limit from a response; return whether the request was refused because of it."""
         now_ms = self._now_ms()
-        refused_for_ms = _refused_for_ms(answer, message, now_ms)
+        refused_for_ms = _refused_for_ms(answer, said, now_ms)
         if refused_for_ms is not None:
             self._limits.put(_counted_for(source), _Limit(0, now_ms + refused_for_ms))
             return True
@@ -105,7 +103,7 @@ def _counted_for(source: GithubSource) -> tuple[str, str]:
     return source.base_url, source.token
 
 
-def _refused_for_ms(answer: Answer, message: str, now_ms: int) -> int | None:
+def _refused_for_ms(answer: Answer, said: str, now_ms: int) -> int | None:
     """Return how long to stop sending requests; None if the response is not about the rate limit."""
     if answer.status not in {_FORBIDDEN, _TOO_MANY}:
         return None
@@ -114,7 +112,7 @@ def _refused_for_ms(answer: Answer, message: str, now_ms: int) -> int | None:
     reset = _number(answer, "x-ratelimit-reset")
     if _number(answer, "x-ratelimit-remaining") == 0 and reset is not None:
         return _within_a_day(reset, now_ms)
-    is_limit = answer.status == _TOO_MANY or "rate limit" in message.lower()
+    is_limit = answer.status == _TOO_MANY or "rate limit" in said.lower()
     return _WAIT_UNTOLD_MS if is_limit else None
 
 

@@ -13,6 +13,7 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.text import printed_line, shown_text
 from halo_scheduler.model import Run
 from halo_scheduler.wording.measures import duration_in_words
+from halo_scheduler.wording.messages import MessageError
 
 LONGEST_BODY = 1 << 20
 _MIB = 1 << 20
@@ -30,7 +31,7 @@ _PRIORITY = re.compile(r"(?:priority|prio)\s*[:/=_ -]\s*(.+)", re.IGNORECASE)
 _SHORT_PRIORITY = re.compile(r"p[0-9]", re.IGNORECASE)
 
 
-class SourceError(SchedulerError):
+class SourceError(MessageError):
     """A source is unavailable or refuses; the message says why."""
 
 

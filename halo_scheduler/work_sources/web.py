@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.web import client, faults
 from halo_scheduler.web.addresses import PORTS, Address, AddressError
 from halo_scheduler.web.proxies import Proxies
@@ -76,7 +77,10 @@ class Web:
                 if not _may_follow(request.method, answer.status) or not is_same_host(url, target):
                     return answer
                 url = target
-        raise SourceError(f"{urlsplit(url).netloc} sends us in a circle")
+        place = urlsplit(url).netloc
+        raise SourceError(
+            message(MessageKind.TOO_MANY_REDIRECTS, place=place, target=target, most=_MOST_REDIRECTS)
+        )
 
     def _send_once(
         self, request: Request, url: str, transport: Transport, proxies: Proxies, redactor: Redactor
@@ -92,11 +96,11 @@ class Web:
             answer = client.send(transport, question, proxies)
             body = self._read(answer.pieces(), address.place)
         except AddressError:
-            raise SourceError(f"{url} is not a web address; check the base URL") from None
+            raise SourceError(message(MessageKind.BAD_BASE_URL, url=url)) from None
         except faults.CutOffError as error:
-            raise CutOffError(str(error)) from None
+            raise CutOffError(error.message) from None
         except faults.WebError as error:
-            raise SourceError(redactor.text(str(error))) from None
+            raise SourceError(error.message.changing_text(redactor.text)) from None
         return Answer(
             status=answer.status,
             headers={
@@ -110,7 +114,8 @@ class Web:
         for piece in pieces:
             body += piece
             if len(body) > self._most_bytes:
-                raise SourceError(f"{host} answered with more than {self._most_bytes // 1_000_000} MB")
+                most = self._most_bytes // 1_000_000
+                raise SourceError(message(MessageKind.RESPONSE_TOO_LARGE, place=host, megabytes=most))
         return bytes(body)
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
+from halo_scheduler.wording.messages import error_message
 from halo_scheduler.work_sources.claim_notes import ClaimNotes, RunNote
 from halo_scheduler.work_sources.github_memory import GithubMemory
 from halo_scheduler.work_sources.item import Item, NoWorkError, Source, SourceError, Verdict
@@ -133,7 +135,7 @@ class OpenedSource:
                 return item
             note.drop()
         if only:
-            raise SourceError(f"the item {only} cannot be taken: it is not ready any more")
+            raise SourceError(message(MessageKind.ITEM_NOT_READY, item=only))
         raise NoWorkError("there is no item that is ready")
 
     def take_over(self, run_id: str, from_run: str) -> Item | None:
@@ -182,6 +184,6 @@ def _values(secrets: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
     try:
         return secrets()
     except SchedulerError as error:
-        raise SourceError(str(error)) from error
+        raise SourceError(error_message(error)) from error
     except Exception as error:  # whatever a keyring raises is the source's failure
-        raise SourceError(f"the token cannot be had: {type(error).__name__}") from error
+        raise SourceError(message(MessageKind.TOKEN_NOT_READ, error=type(error).__name__)) from error

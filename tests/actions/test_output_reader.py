@@ -13,11 +13,11 @@ from halo_scheduler import Command, Manual, Outcome, Prompt, Run, Source, Trigge
 from halo_scheduler.actions import output_reader as growth_module
 from halo_scheduler.actions.output_reader import Growth, OutputFollower
 from halo_scheduler.actions.spool import Spool, spool_folder
-from halo_scheduler.errors import SecretError
 from halo_scheduler.host.disk_space import DiskSpace
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.runs import RunEnd, StoredOutput
+from halo_scheduler.store.secrets import SecretError
 
 _RUN = "abc"
 _MB = 1 << 20

@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Cron, Manual, Outcome, Policy, Prompt, Retry, Run, ScheduleError, Trigger
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.model import Action, Follower, FollowOn, SkipReason
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.settings import LONGEST_ARGUMENT_BYTES, Agent
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import Item, SourceError
@@ -428,7 +429,7 @@ class _SlowDesk:
         def claim(opened: OpenedSource, run_id: str, only: str = "") -> Item:
             self.is_claiming.set()
             if not self.may_go.wait(20):
-                raise SourceError("nobody let it go")
+                raise SourceError(message(MessageKind.TEXT, text="nobody let it go"))
             try:
                 return real(opened, run_id, only)
             finally:

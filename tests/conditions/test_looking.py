@@ -20,10 +20,12 @@ from halo_scheduler.conditions.looking import (
     look_at,
 )
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
+from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.wording.messages import message_words
 
 
 def _no_answer(_: str, __: int) -> None:
-    raise NoAnswerError("connection refused")
+    raise NoAnswerError(message(MessageKind.TEXT, text="connection refused"))
 
 
 def _blocked(_: str) -> bool:
@@ -87,7 +89,10 @@ def test_what_is_found_is_said(
     senses: Senses,
     expected: tuple[bool | None, str] | tuple[bool | None, str, bool],
 ) -> None:
-    assert look_at(condition, senses) == Look(*expected)
+    found = look_at(condition, senses)
+    holds, words, *is_observable = expected
+    assert (found.holds, message_words(found.state)) == (holds, words)
+    assert [found.is_observable] == (is_observable or [True])
 
 
 def test_a_path_is_looked_for_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +110,7 @@ def test_a_path_of_another_system_is_none_here(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     (tmp_path / "C:\\backup").touch()
     look = look_at(PathExists(path="C:\\backup"))
-    assert look == Look(None, "C:\\backup is not an absolute path on this system", is_observable=False)
+    assert look == Look(None, message(MessageKind.FOREIGN_PATH, path="C:\\backup"), is_observable=False)
 
 
 def test_this_machine_knows_its_load() -> None:
@@ -118,18 +123,22 @@ def test_a_host_is_asked_on_this_machine() -> None:
 
 
 def test_the_answer_is_a_sentence() -> None:
-    prober = Prober(lambda _: Look(False, "the machine runs on its battery"))
+    prober = Prober(lambda _: Look(False, message(MessageKind.POWER, is_on_mains=False)))
     assert prober.check(MainsPower()) == ConditionState(True, False, "The machine runs on its battery.")
 
 
 def test_the_name_of_a_host_stays_as_it_is() -> None:
-    prober = Prober(lambda _: Look(True, "nas.local:22 answers"))
+    prober = Prober(lambda _: Look(True, message(MessageKind.HOST_ANSWERS, place="nas.local:22")))
     assert prober.check(Network(host="nas.local", port=22)).sentence == "nas.local:22 answers."
 
 
 def test_what_cannot_be_observed_is_said() -> None:
-    prober = Prober(lambda _: Look(None, "nothing here tells it", is_observable=False))
-    assert prober.check(MainsPower()) == ConditionState(False, None, "Nothing here tells it.")
+    prober = Prober(
+        lambda _: Look(None, message(MessageKind.UNDETECTABLE, what="power"), is_observable=False)
+    )
+    assert prober.check(MainsPower()) == ConditionState(
+        False, None, "The power source can't be detected on this system."
+    )
 
 
 def test_a_look_that_never_ends_is_not_waited_for_and_not_begun_twice() -> None:
@@ -138,7 +147,7 @@ def test_a_look_that_never_ends_is_not_waited_for_and_not_begun_twice() -> None:
     def stare(condition: Condition) -> Look:
         looks.append(condition)
         forever.wait(LONG_S)
-        return Look(True, "/mnt/dead is there")
+        return Look(True, message(MessageKind.PATH, path="/mnt/dead", is_there=True))
 
     prober, dead = Prober(stare, limit_s=0.05), PathExists(path="/mnt/dead")
     with ThreadPoolExecutor(3) as pool:
@@ -164,7 +173,7 @@ def test_a_look_that_breaks_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_look_that_could_not_begin_stands_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    prober = Prober(lambda _: Look(True, "there is a network"))
+    prober = Prober(lambda _: Look(True, message(MessageKind.NETWORK, is_there=True)))
     with monkeypatch.context() as context:
         context.setattr(threading.Thread, "start", _find_no_thread)
         with pytest.raises(RuntimeError, match="new thread"):

@@ -16,10 +16,15 @@ from halo_scheduler.conditions.looking import Look, look_at
 from halo_scheduler.conditions.surroundings import Finding, ObservedSurroundings
 from halo_scheduler.host.observer import Happening, Interest
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
+from halo_scheduler.model.messages import Message, MessageKind, message
 
 _LIMIT_S = 60
-_UNKNOWN = Finding(None, "a look at it has brought no answer")
+_UNKNOWN = Finding(None, message(MessageKind.NO_RESULT))
 _NOW = 1_700_000_000_000
+
+
+def _look(number: int) -> Message:
+    return message(MessageKind.TEXT, text=f"look {number}")
 
 
 class _Desk:
@@ -60,7 +65,7 @@ class _Desk:
         self.looks.append(condition)
         during, self.during_look = self.during_look, lambda: None
         during()
-        return Look(self.holds, f"look {len(self.looks)}")
+        return Look(self.holds, _look(len(self.looks)))
 
     def _observe(self, happened: Callable[[Collection[Happening]], None]) -> _Desk:
         self.happened = happened
@@ -82,7 +87,7 @@ def test_a_look_tells_that_something_new_is_known(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.work()
     assert desk.told == 1
-    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, "look 1")
+    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, _look(1))
     assert not desk.waiting
 
 
@@ -92,7 +97,7 @@ def test_a_look_that_could_not_begin_is_begun_anew(desk: _Desk, monkeypatch: pyt
         assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
     desk.surroundings.find(MainsPower(), _NOW)
     desk.work()
-    assert desk.surroundings.find(MainsPower(), _NOW) == (False, "look 1")
+    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, _look(1))
 
 
 def test_a_look_that_a_happening_could_not_begin_is_begun_by_the_next_question(
@@ -105,7 +110,7 @@ def test_a_look_that_a_happening_could_not_begin_is_begun_by_the_next_question(
         desk.happened({Happening.POWER})
     assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
     desk.work()
-    assert desk.surroundings.find(MainsPower(), _NOW) == (False, "look 2")
+    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, _look(2))
 
 
 def _find_no_thread(_: Callable[[], None]) -> None:
@@ -118,7 +123,7 @@ def test_what_is_known_is_fresh_for_ten_seconds(desk: _Desk) -> None:
     assert desk.surroundings.find(MainsPower(), _NOW + 10_000).holds is False
     assert desk.surroundings.find(MainsPower(), _NOW + 10_001) == _UNKNOWN
     desk.work()
-    assert desk.surroundings.find(MainsPower(), _NOW + 10_001) == Finding(False, "look 2")
+    assert desk.surroundings.find(MainsPower(), _NOW + 10_001) == Finding(False, _look(2))
 
 
 def test_what_was_found_before_the_clock_went_back_is_not_fresh(desk: _Desk) -> None:
@@ -151,7 +156,7 @@ def test_an_answer_that_took_long_is_as_fresh_as_its_end(desk: _Desk) -> None:
     desk.holds = True
     desk.during_look = lambda: setattr(desk, "passed_s", 15.0)
     desk.work()
-    assert desk.surroundings.find(nas, _NOW + 15_001) == Finding(True, "look 1")
+    assert desk.surroundings.find(nas, _NOW + 15_001) == Finding(True, _look(1))
     assert desk.surroundings.find(nas, _NOW + 25_001) == _UNKNOWN
 
 
@@ -204,7 +209,7 @@ def test_a_happening_during_a_look_causes_another(desk: _Desk) -> None:
     desk.during_look = lambda: desk.happened({Happening.POWER})
     desk.work()
     assert len(desk.looks) == 2
-    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, "look 2")
+    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, _look(2))
 
 
 def test_nothing_is_looked_at_that_nobody_waits_for(desk: _Desk) -> None:
@@ -247,7 +252,7 @@ def test_a_look_that_breaks_is_said_and_tried_again(desk: _Desk, caplog: pytest.
     with caplog.at_level(logging.ERROR):
         desk.work()
     assert desk.surroundings.find(MainsPower(), _NOW) == Finding(
-        None, "it cannot be looked at (RuntimeError)"
+        None, message(MessageKind.NOT_PROBED, error="RuntimeError")
     )
     assert desk.surroundings.find(MainsPower(), _NOW + 20_000) == _UNKNOWN
     desk.work()
@@ -297,7 +302,9 @@ def buses(monkeypatch: pytest.MonkeyPatch) -> Iterator[Buses]:
 
 def test_the_plug_is_noticed_at_once(buses: Buses, machine: _Machine) -> None:
     with PowerService(buses, on_battery=True) as upower:
-        assert machine.wait_for(MainsPower(), holds=False).words == "the machine runs on its battery"
+        assert machine.wait_for(MainsPower(), holds=False).state == message(
+            MessageKind.POWER, is_on_mains=False
+        )
         upower.set_on_battery(False)
         machine.wait_for(MainsPower(), holds=True)
         upower.set_on_battery(True)
@@ -309,7 +316,9 @@ def test_an_absence_is_noticed_at_once(buses: Buses, machine: _Machine) -> None:
         machine.wait_for(Idle(idle="10m"), holds=False)
         mutter.wait_for_call("AddIdleWatch")
         mutter.set_idle(600_000)
-        assert machine.wait_for(Idle(idle="10m"), holds=True).words == "the last input was 10 min ago"
+        assert machine.wait_for(Idle(idle="10m"), holds=True).state == message(
+            MessageKind.LAST_INPUT, ago_ms=600_000
+        )
 
 
 def test_a_desktop_that_comes_later_is_noticed(buses: Buses, machine: _Machine) -> None:
@@ -325,7 +334,7 @@ def test_a_drive_that_does_not_answer_holds_up_nothing_else() -> None:
     def look(condition: Condition) -> Look:
         if condition == dead:
             is_back.wait()
-        return Look(True, "")
+        return Look(True, _look(1))
 
     machine = _Machine(look)
     before = threading.active_count()

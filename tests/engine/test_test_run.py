@@ -18,12 +18,13 @@ from halo_scheduler import Callback, Command, HttpRequest, Manual, Outcome, Poli
 from halo_scheduler.actions.run_services import NO_CONTEXT, Ended, RunContext
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.engine.test_run import Trial, clear_left_trials, trial_folder
-from halo_scheduler.errors import SecretError
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.model import Action, JobSpec, SkipReason
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.settings import Agent
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.store.secrets import SecretError
 from halo_scheduler.wording.messages import message_words, messages_words
 
 _LONG_MS = 20_000
@@ -89,7 +90,7 @@ class Stage:
             try:
                 return {name: self.secrets[name] for name in names}
             except KeyError as error:
-                raise SecretError(f"the secret {error} is not set") from error
+                raise SecretError(message(MessageKind.SECRET_NOT_SET, name=error.args[0])) from error
 
         return read
 
@@ -191,7 +192,8 @@ def test_secrets_reach_the_command_and_are_taken_out_of_what_it_prints(stage: St
 
 def test_a_secret_that_is_not_set_is_told(stage: Stage) -> None:
     ended = stage.run(shell("true", environment={"T": "${secret:TOKEN}"}))
-    assert (ended.outcome, message_words(ended.message)) == (Outcome.FAILURE, "the secret 'TOKEN' is not set")
+    assert ended.outcome is Outcome.FAILURE
+    assert ended.message == message(MessageKind.SECRET_NOT_SET, name="TOKEN")
 
 
 def test_a_request_is_sent_and_its_answer_shown(stage: Stage, site: Site) -> None:

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Every, Manual, Outcome, Policy, Retry, Run, Source, Trigger
 from halo_scheduler.engine.post_run import Settlement
 from halo_scheduler.model import SkipReason
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import SourceError, Verdict
 from halo_scheduler.work_sources.work_desk import WorkDesk
@@ -217,7 +218,7 @@ def test_a_source_that_can_be_told_at_the_third_time_is_told(
             nonlocal tries
             tries += 1
             if tries < 3:
-                raise SourceError("not now")
+                raise SourceError(message(MessageKind.TEXT, text="not now"))
             settle()
 
         return fail_twice

@@ -50,6 +50,13 @@ def test_every_text_of_a_message_can_be_changed() -> None:
     assert hidden.params == {"a": "•••", "b": ["•••", 1], "c": {"d": "•••"}, "e": None}
 
 
+def test_a_message_within_another_is_stored_and_redacted_with_it() -> None:
+    told = message(MessageKind.ITEM_SET_ASIDE, error=NOTE, states=[EXIT, NOTE], folder="failed")
+    assert read_message(stored_message(told)) == told
+    hidden = told.changing_text(lambda text: text.replace("dich", "•••"))
+    assert hidden.params["error"] == hidden.params["states"][1] == message(NOTE.kind, text="für “•••”\n")
+
+
 def test_a_message_takes_more_parameters() -> None:
     assert EXIT.adding(signal="SIGINT") == message(MessageKind.EXIT_CODE, code=3, signal="SIGINT")
 

@@ -11,9 +11,10 @@ from machine import START
 
 from halo_scheduler import Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.errors import SecretError
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.runs import StoredOutput
+from halo_scheduler.store.secrets import SecretError
 
 _OK, _BAD = Outcome.SUCCESS, Outcome.FAILURE
 
@@ -95,7 +96,7 @@ def test_what_a_run_under_way_has_printed_is_searched_too(
 
     def get_output(run_id: str) -> bytes:
         if run_id == "secret":
-            raise SecretError("its output cannot be shown before it ends")
+            raise SecretError(message(MessageKind.OUTPUT_NOT_SHOWN, error="locked"))
         return b"so far, so good"
 
     monkeypatch.setattr(scheduler.runs, "output", get_output)

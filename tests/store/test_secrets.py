@@ -15,8 +15,7 @@ import pytest
 from keyring.errors import KeyringError, PasswordDeleteError
 
 from halo_scheduler import ScheduleError
-from halo_scheduler.errors import SecretError
-from halo_scheduler.store.secrets import SecretName, SecretPlace, SecretStore, has_keyring
+from halo_scheduler.store.secrets import SecretError, SecretName, SecretPlace, SecretStore, has_keyring
 from halo_scheduler.store.store import Store
 
 _NOW = 1_700_000_000_000

@@ -10,6 +10,7 @@ from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.conditions.surroundings import Finding
 from halo_scheduler.model import Condition, Job, Outcome, Proposal, Run, SkipReason
+from halo_scheduler.model.messages import text_message
 from halo_scheduler.service.scheduler import Scheduler
 
 START = 1_735_689_600_000  # 2025-01-01T00:00Z
@@ -27,7 +28,7 @@ class FakeSurroundings:
         assert now_ms
         self.asked.append(condition)
         truth = self.truths.get(condition, False)
-        return Finding(truth, {True: "", False: "it is not so", None: "nobody knows"}[truth])
+        return Finding(truth, text_message({True: "", False: "it is not so", None: "nobody knows"}[truth]))
 
     def watch(self, conditions: Collection[Condition]) -> None:
         self.watched = frozenset(conditions)

@@ -13,6 +13,7 @@ from machine import Bench
 from halo_scheduler import Every, Run
 from halo_scheduler.conditions.surroundings import Finding
 from halo_scheduler.model import Condition, PathExists, Schedule
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.why.inquiry import Answer, Verdict
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -34,7 +35,10 @@ class Disk:
         self.is_there: bool | None = False
 
     def find(self, condition: Condition, now_ms: int) -> Finding:  # noqa: ARG002 - as the engine asks
-        return Finding(self.is_there, "" if self.is_there else "/mnt/disk is not there")
+        return Finding(
+            self.is_there,
+            None if self.is_there else message(MessageKind.PATH, path="/mnt/disk", is_there=False),
+        )
 
     def watch(self, conditions: Collection[Condition]) -> None:
         """There is nothing to watch."""

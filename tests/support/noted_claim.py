@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.work_sources.item import SourceError
 
 
@@ -24,5 +25,5 @@ class Note:
 
     def _write(self, step: str) -> None:
         if step == self.refuses:
-            raise SourceError("the disk is full")
+            raise SourceError(message(MessageKind.TEXT, text="the disk is full"))
         self.steps.append(step)

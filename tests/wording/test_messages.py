@@ -333,6 +333,172 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     ),
     (MessageKind.ANSWER_NOT_JSON, {}, "its answer could not be read as JSON"),
     (MessageKind.UNREADABLE_ANSWER, {"error": "no"}, "the halo of its answer could not be read: no"),
+    (MessageKind.BAD_BASE_URL, {"url": "x"}, "x is not a web address; check the base URL"),
+    (MessageKind.RESPONSE_TOO_LARGE, {"place": "x", "megabytes": 10}, "x answered with more than 10 MB"),
+    (MessageKind.NO_WORK_SOURCES, {}, "nothing here can fetch items of work"),
+    (MessageKind.ITEM_NOT_READY, {"item": "a"}, "the item a cannot be taken: it is not ready any more"),
+    (
+        MessageKind.CLAIM_NOT_WRITTEN,
+        {"folder": "/x", "error": "no"},
+        "the run's claim cannot be recorded in /x: no",
+    ),
+    (MessageKind.NO_QUEUE_FOLDER, {"folder": "/x"}, "the folder /x does not exist"),
+    (MessageKind.NO_HOME, {"folder": "~u/x"}, "the folder ~u/x is in a home folder that is not known"),
+    (MessageKind.QUEUE_UNUSABLE, {"folder": "/x", "error": "no"}, "the folder /x cannot be used: no"),
+    (MessageKind.QUEUE_NOT_A_FOLDER, {"folder": "/x"}, "/x is not a folder"),
+    (
+        MessageKind.SUBFOLDER_NOT_MADE,
+        {"name": "done", "folder": "/x", "error": "no"},
+        "the folder done/ cannot be created in /x: no",
+    ),
+    (MessageKind.ITEMS_NOT_LISTED, {"folder": "/x", "error": "no"}, "the files in /x cannot be listed: no"),
+    (MessageKind.ITEM_NOT_READ, {"item": "a", "error": "no"}, "a cannot be read: no"),
+    (
+        MessageKind.ITEM_NOT_MOVED,
+        {"item": "a", "folder": "done", "error": message(MessageKind.SEVERAL_DISKS)},
+        "a cannot be moved to done/: ready/, in-progress/, done/ and failed/ must be on one disk",
+    ),
+    (MessageKind.ITEM_NOT_A_FILE, {"item": "a"}, "a is not a file any more"),
+    (
+        MessageKind.ITEM_SET_ASIDE,
+        {"error": message(MessageKind.ITEM_NOT_A_FILE, item="a"), "folder": "failed"},
+        "a is not a file any more; it is now in failed/",
+    ),
+    (MessageKind.SEVERAL_DISKS, {}, "ready/, in-progress/, done/ and failed/ must be on one disk"),
+    (
+        MessageKind.RATE_LIMIT,
+        {"until": EVENING, "has_some_left": True},
+        "GitHub's rate limit is nearly used up until 22:00",
+    ),
+    (
+        MessageKind.NOT_GITHUB,
+        {"place": "x", "base": "y"},
+        "x does not answer as GitHub does; is y the address of its API?",
+    ),
+    (MessageKind.NO_ISSUES, {"base": "y"}, "y answers with something else than issues; is it GitHub's API?"),
+    (
+        MessageKind.ISSUES_ELSEWHERE,
+        {"base": "y"},
+        "y says that its issues go on at another place; that is not followed",
+    ),
+    (
+        MessageKind.GITHUB_MOVED,
+        {"place": "x", "target": "z"},
+        "x redirects to z; if that is right, change the repository or the base URL",
+    ),
+    (
+        MessageKind.GITHUB_TOKEN,
+        {"name": "T", "said": "bad"},
+        "the token was refused (bad); set a new one with: halo secret set T",
+    ),
+    (
+        MessageKind.GITHUB_TOKEN,
+        {"name": "", "said": ""},
+        "GitHub wants a token; name the secret that holds one in the job",
+    ),
+    (
+        MessageKind.GITHUB_FORBIDDEN,
+        {"said": ""},
+        "GitHub does not allow it; the token must be allowed to read and write issues",
+    ),
+    (
+        MessageKind.GITHUB_NOT_FOUND,
+        {"said": "x"},
+        "GitHub does not find what is to be changed (x); may the token write issues?",
+    ),
+    (
+        MessageKind.GITHUB_NO_REPOSITORY,
+        {"repository": "a/b", "place": "x", "has_token": True},
+        "there is no repository a/b with issues at x, or the token may not see it",
+    ),
+    (
+        MessageKind.GITHUB_FAULT,
+        {"status": 502, "said": ""},
+        "GitHub has trouble of its own: it answers with status 502",
+    ),
+    (
+        MessageKind.GITHUB_REFUSED,
+        {"status": 422, "said": "no"},
+        "GitHub does not accept what was asked: status 422 (no)",
+    ),
+    (MessageKind.SECRET_NOT_SET, {"name": "A"}, "the secret A is not set; set it with: halo secret set A"),
+    (MessageKind.SECRET_CHANGED, {"name": "A"}, "the secret A was changed while the run was under way"),
+    (MessageKind.SECRET_GONE, {"name": "A"}, "the secret A is gone; set it again with: halo secret set A"),
+    (MessageKind.SECRET_UNKNOWN, {"name": "A"}, "there is no secret named 'A'"),
+    (
+        MessageKind.SECRET_NOT_WRITTEN,
+        {"path": "/x", "error": "no"},
+        "the secret cannot be written to /x: no",
+    ),
+    (
+        MessageKind.SECRETS_EXPOSED,
+        {"path": "/x"},
+        "others can read the secrets; keep them out with: chmod 600 /x",
+    ),
+    (MessageKind.SECRETS_NOT_READ, {"path": "/x", "error": "no"}, "the secrets in /x cannot be read: no"),
+    (
+        MessageKind.NO_KEYRING,
+        {"name": "A"},
+        "there is no keyring here; to keep it in a file that only you can read, use: halo secret set --in-file A",
+    ),
+    (
+        MessageKind.KEYRING_NOT_READ,
+        {"name": "A", "error": "no"},
+        "the keyring does not give the secret A: no",
+    ),
+    (
+        MessageKind.KEYRING_NOT_WRITTEN,
+        {"name": "A", "error": "no"},
+        (
+            "the keyring does not take it (no); "
+            "to keep it in a file that only you can read, use: halo secret set --in-file A"
+        ),
+    ),
+    (
+        MessageKind.KEYRING_NOT_CLEARED,
+        {"name": "A", "error": "no"},
+        "the keyring may still have the secret A: no",
+    ),
+    (
+        MessageKind.NOT_A_TOKEN,
+        {"name": "A"},
+        "the secret A is not a token: it has blanks or signs that none has",
+    ),
+    (MessageKind.TOKEN_NOT_READ, {"error": "OSError"}, "the token cannot be read: OSError"),
+    (
+        MessageKind.OUTPUT_NOT_SHOWN,
+        {"error": message(MessageKind.SECRET_GONE, name="A")},
+        (
+            "its output cannot be shown before it ends: "
+            "the secret A is gone; set it again with: halo secret set A"
+        ),
+    ),
+    (MessageKind.POWER, {"is_on_mains": False}, "the machine runs on its battery"),
+    (MessageKind.NETWORK, {"is_there": False}, "there is no network"),
+    (MessageKind.HOST_ANSWERS, {"place": "nas:22"}, "nas:22 answers"),
+    (
+        MessageKind.HOST_SILENT,
+        {"place": "nas:22", "error": message(MessageKind.HOST_TOO_SLOW, seconds=5.0)},
+        "nas:22 does not answer (no answer within 5 s)",
+    ),
+    (MessageKind.HOST_TOO_SLOW, {"seconds": 0.1}, "no answer within 0.1 s"),
+    (MessageKind.LAST_INPUT, {"ago_ms": 600_000}, "the last input was 10 min ago"),
+    (MessageKind.LOAD, {"load": 2.0}, "the load is 2.00"),
+    (MessageKind.PATH, {"path": "/x", "is_there": False}, "/x is not there"),
+    (MessageKind.FOREIGN_PATH, {"path": "C:"}, "C: is not an absolute path on this system"),
+    (MessageKind.PATH_CLOSED, {"path": "/x", "error": "No"}, "/x can't be accessed (no)"),
+    (MessageKind.UNDETECTABLE, {"what": "idle"}, "idle time can't be detected on this system"),
+    (MessageKind.NOT_PROBED, {"error": "OSError"}, "the check failed (OSError)"),
+    (MessageKind.NO_RESULT, {}, "the check has no result yet"),
+    (
+        MessageKind.CONDITIONS_UNMET,
+        {
+            "conditions": [POWER],
+            "states": [message(MessageKind.POWER, is_on_mains=False)],
+            "waited_ms": HOUR_MS,
+        },
+        "it waited 1 hour for AC power: the machine runs on its battery",
+    ),
 ]
 
 

@@ -233,7 +233,7 @@ except SourceError as error:
     print(error)
 """
     done = _run(program, tmp_path / "spool", base, "a")
-    assert "what a run takes cannot be written down in" in done.stdout, done.stderr
+    assert "the run's claim cannot be recorded in" in done.stdout, done.stderr
     assert "File too large" in done.stdout
     assert tree(base) == ["ready/1.md"]
 

@@ -327,13 +327,13 @@ def test_the_home_is_filled_in(base: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_home_of_nobody_is_told() -> None:
-    with pytest.raises(SourceError, match="below a home that is not known"):
+    with pytest.raises(SourceError, match="in a home folder that is not known"):
         Folder(FolderSource(path="~nobody-has-this-name/tasks")).prepare()
 
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="needs a file system that takes no files")
 def test_a_folder_that_takes_nothing_is_told() -> None:
-    with pytest.raises(SourceError, match=r"the folder ready/ cannot be made in /sys/kernel: \w+"):
+    with pytest.raises(SourceError, match=r"the folder ready/ cannot be created in /sys/kernel: \w+"):
         Folder(FolderSource(path="/sys/kernel")).prepare()
 
 
@@ -342,7 +342,7 @@ def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
     folder = Folder(FolderSource(path=str(tmp_path)))
     with pytest.raises(SourceError, match="cannot be listed: Not a directory"):
         list(folder.ready())
-    with pytest.raises(SourceError, match="ready/ cannot be made"):
+    with pytest.raises(SourceError, match="ready/ cannot be created"):
         folder.prepare()
 
 

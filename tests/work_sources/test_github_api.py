@@ -76,7 +76,7 @@ def _always(site: GithubSite, hook: Callable[[Ask], None]) -> None:
         (422, r"GitHub does not accept what was asked: status 422 \(so it is\)"),
         (500, r"GitHub has trouble of its own: it answers with status 500 \(so it is\)"),
         (503, r"GitHub has trouble of its own: it answers with status 503 \(so it is\)"),
-        (304, r"127\.0\.0\.1:\d+ sends us on"),
+        (304, r"127\.0\.0\.1:\d+ redirects to"),
     ],
 )
 def test_a_refusal_is_told_in_words(status: int, message: str, site: GithubSite, desk: Desk) -> None:
@@ -154,7 +154,7 @@ def test_the_words_of_a_refusal_are_a_short_line_without_the_token(site: GithubS
 def test_a_redirect_to_another_host_is_told_and_nothing_goes_there(site: GithubSite, desk: Desk) -> None:
     with open_github() as other:
         _always(site, lambda ask: ask.say(302, headers={"Location": f"{other.url}/steal"}))
-        with pytest.raises(SourceError, match=f"sends us on to {other.url}/steal; if that is right, change"):
+        with pytest.raises(SourceError, match=f"redirects to {other.url}/steal; if that is right, change"):
             desk.get()
         assert other.seen == []
 

@@ -12,8 +12,9 @@ from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
 from machine import START
 from task_desk import TOKEN_NAME, folder_source, github_source, make_tasks, new_desk, put, settle_item, tree
 
-from halo_scheduler.errors import SecretError
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.store.secrets import SecretError
 from halo_scheduler.work_sources.item import NoWorkError, SourceError, Verdict
 from halo_scheduler.work_sources.web import Web
 from halo_scheduler.work_sources.work_desk import WorkDesk
@@ -298,7 +299,7 @@ def test_where_secrets_are_is_found_out_at_once_but_they_are_had_later(tmp_path:
 
         def read() -> Mapping[str, str]:
             steps.append("read")
-            raise SecretError("the secret TOKEN is not set; set it with: halo secret set TOKEN")
+            raise SecretError(message(MessageKind.SECRET_NOT_SET, name="TOKEN"))
 
         return read
 
@@ -315,7 +316,7 @@ def test_whatever_a_keyring_does_is_the_failure_of_the_source(tmp_path: Path) ->
         raise RuntimeError(f"broken, and it says {TOKEN}")
 
     desk = WorkDesk(tmp_path, lambda _: read, lambda: START)
-    with pytest.raises(SourceError, match="the token cannot be had: RuntimeError"):
+    with pytest.raises(SourceError, match="the token cannot be read: RuntimeError"):
         desk.open(GithubSource(repository=REPOSITORY, token=TOKEN_NAME)).ready()
 
 

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 from keyring.backends import fail
 
 from halo_scheduler.cli import halo
-from halo_scheduler.errors import ScheduleError, SecretError
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.store.secrets import SecretError
 
 _VALUE = "correct horse battery"
 

@@ -1,0 +1,140 @@
+"""Words for faults of web servers, work queues and secrets, as they follow a colon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from halo_scheduler.grammar.english import clock_time
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model.messages import MessageKind
+
+Params = Mapping[str, Any]
+Words = dict[MessageKind, str | Callable[[Params], str]]
+"""A template for each kind of message, or a function of its parameters."""
+
+_IN_FILE = "to keep it in a file that only you can read, use: halo secret set --in-file {name}"
+
+
+def _no_tls(params: Params) -> str:
+    error = params["error"]
+    why = (
+        f"its certificate cannot be trusted ({error})"
+        if params["is_untrusted"]
+        else error or "it was refused"
+    )
+    return f"no safe connection (TLS) to {params['place']}: {why}"
+
+
+def _not_http(params: Params) -> str:
+    why = {"header": "a header of its answer cannot be read", "lengths": "it tells of two different lengths"}
+    return (
+        f"{params['place']} does not answer as a web server does: {why.get(params['what'], params['error'])}"
+    )
+
+
+def _unexpected_status(params: Params) -> str:
+    expected = " or ".join(map(str, params["expected"])) or "2xx"
+    return f"{params['place']} answered {params['answer']}; expected {expected}"
+
+
+def _rate_limit(params: Params) -> str:
+    nearly = "nearly " if params["has_some_left"] else ""
+    return f"GitHub's rate limit is {nearly}used up until {clock_time(local_time(params['until']))}"
+
+
+def _token(params: Params) -> str:
+    if not params["name"]:
+        return f"GitHub wants a token{_said(params)}; name the secret that holds one in the job"
+    return f"the token was refused{_said(params)}; set a new one with: halo secret set {params['name']}"
+
+
+def _no_repository(params: Params) -> str:
+    may_not = "or the token may not see it" if params["has_token"] else "or it can only be seen with a token"
+    return f"there is no repository {params['repository']} with issues at {params['place']}, {may_not}"
+
+
+def _said(params: Params) -> str:
+    """Return GitHub's own words in brackets."""
+    return f" ({params['said']})" if params["said"] else ""
+
+
+FAULTS: Words = {
+    MessageKind.NO_WEB_ADDRESS: "{url} is not a web address",
+    MessageKind.BAD_HEADER_SECRET: "a secret in the header {name} has more than one line or control characters",
+    MessageKind.BAD_PROXY: "the variable {name} is not a proxy address; use one like http://proxy:3128",
+    MessageKind.UNKNOWN_PROXY: (
+        "the variable {name} names a proxy of the kind {scheme}; use one that begins with http://"
+    ),
+    MessageKind.PROXY_REFUSED: "the proxy does not lead to {place}: {error}",
+    MessageKind.NAME_NOT_FOUND: "the name {host!r} was not found",
+    MessageKind.CONNECTION_REFUSED: "{place} refused the connection",
+    MessageKind.NOT_REACHED: "{place} cannot be reached: {error}",
+    MessageKind.NO_TLS: _no_tls,
+    MessageKind.NO_ANSWER_IN_TIME: "{place} did not answer within {seconds:g} s",
+    MessageKind.NOT_HTTP: _not_http,
+    MessageKind.CLOSED_BEFORE_ANSWER: "{place} closed the connection before it had answered",
+    MessageKind.CLOSED_IN_ANSWER: "{place} closed the connection in the middle of its answer",
+    MessageKind.BODY_NOT_DECOMPRESSED: "{place} sent a body that cannot be decompressed",
+    MessageKind.UNEXPECTED_STATUS: _unexpected_status,
+    MessageKind.REDIRECT_ELSEWHERE: "{place} redirects to something that is neither http nor https",
+    MessageKind.REDIRECT_NOT_FOLLOWED: "{place} redirects to {target}, which the job does not follow",
+    MessageKind.REDIRECT_NOT_ENCRYPTED: "{place} redirects to {target}, which is not encrypted",
+    MessageKind.REDIRECT_WITH_BODY: "{place} redirects to {target}, which must not get the body",
+    MessageKind.TOO_MANY_REDIRECTS: "{place} redirects to {target}: more than {most} redirects in a row",
+    MessageKind.REQUEST_STOPPED: "it was stopped",
+    MessageKind.REQUEST_FAILED: "the request failed: {error}",
+    MessageKind.REQUEST_TO_FAILED: "the request to {place} failed: {error}",
+    MessageKind.OUTPUT_NOT_WRITTEN: "its output cannot be written: {error}",
+    MessageKind.BAD_BASE_URL: "{url} is not a web address; check the base URL",
+    MessageKind.RESPONSE_TOO_LARGE: "{place} answered with more than {megabytes} MB",
+    MessageKind.NO_WORK_SOURCES: "nothing here can fetch items of work",
+    MessageKind.ITEM_NOT_READY: "the item {item} cannot be taken: it is not ready any more",
+    MessageKind.CLAIM_NOT_WRITTEN: "the run's claim cannot be recorded in {folder}: {error}",
+    MessageKind.NO_QUEUE_FOLDER: "the folder {folder} does not exist",
+    MessageKind.NO_HOME: "the folder {folder} is in a home folder that is not known",
+    MessageKind.QUEUE_UNUSABLE: "the folder {folder} cannot be used: {error}",
+    MessageKind.QUEUE_NOT_A_FOLDER: "{folder} is not a folder",
+    MessageKind.SUBFOLDER_NOT_MADE: "the folder {name}/ cannot be created in {folder}: {error}",
+    MessageKind.ITEMS_NOT_LISTED: "the files in {folder} cannot be listed: {error}",
+    MessageKind.ITEM_NOT_READ: "{item} cannot be read: {error}",
+    MessageKind.ITEM_NOT_MOVED: "{item} cannot be moved to {folder}/: {error}",
+    MessageKind.ITEM_NOT_A_FILE: "{item} is not a file any more",
+    MessageKind.ITEM_SET_ASIDE: "{error}; it is now in {folder}/",
+    MessageKind.SEVERAL_DISKS: "ready/, in-progress/, done/ and failed/ must be on one disk",
+    MessageKind.RATE_LIMIT: _rate_limit,
+    MessageKind.NOT_GITHUB: "{place} does not answer as GitHub does; is {base} the address of its API?",
+    MessageKind.NO_ISSUES: "{base} answers with something else than issues; is it GitHub's API?",
+    MessageKind.ISSUES_ELSEWHERE: "{base} says that its issues go on at another place; that is not followed",
+    MessageKind.GITHUB_MOVED: (
+        "{place} redirects to {target}; if that is right, change the repository or the base URL"
+    ),
+    MessageKind.GITHUB_TOKEN: _token,
+    MessageKind.GITHUB_FORBIDDEN: lambda params: (
+        f"GitHub does not allow it{_said(params)}; the token must be allowed to read and write issues"
+    ),
+    MessageKind.GITHUB_NOT_FOUND: lambda params: (
+        f"GitHub does not find what is to be changed{_said(params)}; may the token write issues?"
+    ),
+    MessageKind.GITHUB_NO_REPOSITORY: _no_repository,
+    MessageKind.GITHUB_FAULT: lambda params: (
+        f"GitHub has trouble of its own: it answers with status {params['status']}{_said(params)}"
+    ),
+    MessageKind.GITHUB_REFUSED: lambda params: (
+        f"GitHub does not accept what was asked: status {params['status']}{_said(params)}"
+    ),
+    MessageKind.SECRET_NOT_SET: "the secret {name} is not set; set it with: halo secret set {name}",
+    MessageKind.SECRET_CHANGED: "the secret {name} was changed while the run was under way",
+    MessageKind.SECRET_GONE: "the secret {name} is gone; set it again with: halo secret set {name}",
+    MessageKind.SECRET_UNKNOWN: "there is no secret named {name!r}",
+    MessageKind.SECRET_NOT_WRITTEN: "the secret cannot be written to {path}: {error}",
+    MessageKind.SECRETS_EXPOSED: "others can read the secrets; keep them out with: chmod 600 {path}",
+    MessageKind.SECRETS_NOT_READ: "the secrets in {path} cannot be read: {error}",
+    MessageKind.NO_KEYRING: f"there is no keyring here; {_IN_FILE}",
+    MessageKind.KEYRING_NOT_READ: "the keyring does not give the secret {name}: {error}",
+    MessageKind.KEYRING_NOT_WRITTEN: f"the keyring does not take it ({{error}}); {_IN_FILE}",
+    MessageKind.KEYRING_NOT_CLEARED: "the keyring may still have the secret {name}: {error}",
+    MessageKind.NOT_A_TOKEN: "the secret {name} is not a token: it has blanks or signs that none has",
+    MessageKind.TOKEN_NOT_READ: "the token cannot be read: {error}",
+    MessageKind.OUTPUT_NOT_SHOWN: "its output cannot be shown before it ends: {error}",
+}
