@@ -20,6 +20,8 @@ from halo_scheduler.model import (
     QuestionState,
     Reminder,
     Run,
+    Situation,
+    SituationKind,
     SkipReason,
     Source,
     StatusReason,
@@ -31,9 +33,11 @@ from halo_scheduler.rules.chains import BrokenLink
 from halo_scheduler.rules.statistics import Gap, GapKind
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.wording.alarms import trouble_text, trouble_title
-from halo_scheduler.wording.measures import duration_in_words, moment_in_words
+from halo_scheduler.wording.measures import duration_in_words
+from halo_scheduler.wording.status import disabled_words, next_sentence, status_words
 
 _LONGEST_TITLE = 60
+_SHORTEST_NAME = 24
 _LONGEST_TEXT = 200
 _LONGEST_ERROR = 140
 _TAIL_BYTES = 4_096
@@ -153,29 +157,32 @@ def _folded(kind: NoticeKind, notices: Sequence[Notice]) -> Notice:
 def notice_of(
     run: Run,
     job: Job,
+    situation: Situation,
     previous: Sequence[Run],
     settings: Settings,
-    question: Question | None = None,
     *,
+    question: Question | None = None,
     is_watched: bool = True,
 ) -> Notice | None:
     """Return the notification for a finished run; `previous` are the job's earlier ended runs, newest first.
 
-    A streak of failures is one incident: its first failure is notified, and the recovery. An open `question`
-    takes precedence over the outcome. `is_watched` returns whether the job is on screen: then a short manual
-    run needs no notification.
+    What the job does next is told from its `situation`, as on every surface. A streak of failures is one incident:
+    its first failure is notified, and the recovery. An open `question` takes precedence over the outcome.
+    `is_watched` tells whether the job is on screen: then a short manual run needs no notification.
     """
     if run.trigger is Trigger.TEST or run.finished_at is None:
         return None
     level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
     if question is not None and question.state is QuestionState.OPEN and level is not Notify.NONE:
-        also = "The job was also disabled. " if _disabled_by(run, job) else ""
-        return _notice(NoticeKind.NEEDS_INPUT, run, job, "needs you", f"{also}{question.text}")
-    if _disabled_by(run, job):
-        return _notice(NoticeKind.DISABLED, run, job, "was disabled", _why_disabled(run, job))
+        is_stopped = situation.kind is SituationKind.NEEDS_INPUT
+        words = status_words(situation, run.finished_at) if is_stopped else "needs you"
+        return _notice(NoticeKind.NEEDS_INPUT, run, job, words, question.text)
+    if _disabled_by(run, situation):
+        words = f"was {disabled_words(situation)}"
+        return _notice(NoticeKind.DISABLED, run, job, words, _reason(run, job.last_error))
     if level is Notify.NONE or (is_watched and _is_short_manual(run)):
         return None
-    return _how_it_ended(run, job, previous, level)
+    return _how_it_ended(run, job, situation, previous, level)
 
 
 def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Settings) -> list[Notice]:
@@ -262,15 +269,17 @@ def trouble_notice(trouble: StoreTrouble, path: Path, now_ms: int) -> Notice:
     )
 
 
-def _how_it_ended(run: Run, job: Job, previous: Sequence[Run], level: Notify) -> Notice | None:
+def _how_it_ended(
+    run: Run, job: Job, situation: Situation, previous: Sequence[Run], level: Notify
+) -> Notice | None:
     if run.outcome in _FAILED:
-        return _failure(run, job, previous)
+        return _failure(run, job, situation, previous)
     if run.outcome is Outcome.SUCCESS:
         return _success(run, job, previous, level)
-    return _skipped(run, job, previous) if run.outcome is Outcome.SKIPPED else None
+    return _skipped(run, job, situation, previous) if run.outcome is Outcome.SKIPPED else None
 
 
-def _skipped(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
+def _skipped(run: Run, job: Job, situation: Situation, previous: Sequence[Run]) -> Notice | None:
     """Notify once a day about skips the user can fix: a daily limit, unmet conditions, a broken chain."""
     if any(_is_such_a_skip(past, run) for past in previous):
         return None
@@ -278,7 +287,8 @@ def _skipped(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
         case SkipReason.CAP:
             return _notice(NoticeKind.CAPPED, run, job, "reached its daily limit", _reason(run))
         case SkipReason.CONDITION:
-            return _notice(NoticeKind.NOT_RUN, run, job, "did not run", f"{_reason(run)}{_next(run, job)}")
+            text = f"{_reason(run)} {next_sentence(situation, run.finished_at or 0)}"
+            return _notice(NoticeKind.NOT_RUN, run, job, "did not run", text)
         case SkipReason.PAUSED | SkipReason.DISABLED if run.trigger is Trigger.CHAIN:
             return _notice(NoticeKind.CHAIN_BROKEN, run, job, "did not run", _reason(run))
         case _:
@@ -291,13 +301,15 @@ def _is_such_a_skip(past: Run, run: Run) -> bool:
     return past.reason is run.reason and past.outcome is Outcome.SKIPPED and is_same_day
 
 
-def _failure(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
-    if run.trigger is Trigger.SCHEDULE and job.next_source is Source.RETRY:
+def _failure(run: Run, job: Job, situation: Situation, previous: Sequence[Run]) -> Notice | None:
+    if run.trigger is Trigger.SCHEDULE and situation.next_source is Source.RETRY:
         return None  # The slot is not yet lost.
     if any(_was_told(failure, (run, *previous)) for failure in _streak(run, previous)):
         return None
     words = "failed" if run.outcome is Outcome.FAILURE else "took too long"
-    return _notice(NoticeKind.FAILED, run, job, words, f"{_reason(run)}{_next(run, job)}")
+    return _notice(
+        NoticeKind.FAILED, run, job, words, f"{_reason(run)} {next_sentence(situation, run.finished_at or 0)}"
+    )
 
 
 def _success(run: Run, job: Job, previous: Sequence[Run], level: Notify) -> Notice | None:
@@ -334,16 +346,12 @@ def _is_short_manual(run: Run) -> bool:
     return run.trigger is Trigger.MANUAL and (run.duration_ms or 0) <= _WATCHED_MS
 
 
-def _disabled_by(run: Run, job: Job) -> bool:
+def _disabled_by(run: Run, situation: Situation) -> bool:
     """Return whether this run disabled the job; a later manual run does not repeat the notification."""
-    is_disabled = job.status is JobStatus.DISABLED and job.status_reason is StatusReason.ERRORS
-    is_newest = job.last_run_at is None or run.started_at is None or run.started_at >= job.last_run_at
+    is_disabled = situation.status is JobStatus.DISABLED and situation.reason is StatusReason.ERRORS
+    last_run_at = situation.last_run_at
+    is_newest = last_run_at is None or run.started_at is None or run.started_at >= last_run_at
     return is_disabled and is_newest and run.trigger is Trigger.SCHEDULE
-
-
-def _why_disabled(run: Run, job: Job) -> str:
-    failed = f"Failed {counted(job.errors, 'time')} in a row. " if job.errors else ""
-    return f"{failed}{_reason(run, job.last_error)}"
 
 
 def _reason(run: Run, error: str = "") -> str:
@@ -354,14 +362,8 @@ def _reason(run: Run, error: str = "") -> str:
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "…")) else ".")
 
 
-def _next(run: Run, job: Job) -> str:
-    if job.next_run_at is None or run.finished_at is None:
-        return ""
-    return f" Next run: {moment_in_words(job.next_run_at, run.finished_at)}."
-
-
 def _notice(kind: NoticeKind, run: Run, job: Job, words: str, text: str) -> Notice:
-    name = plain_line(job.name, _LONGEST_TITLE - len(words) - 1)
+    name = plain_line(job.name, max(_LONGEST_TITLE - len(words) - 1, _SHORTEST_NAME))
     return Notice(
         job_name=job.name,
         kind=kind,

@@ -20,6 +20,7 @@ _MOST_NAMED = 2
 _MOST_HOLDERS = 3
 _LONGEST_NAME = 60
 _LONGEST_REASON = 120
+_RESTING = (SituationKind.READY, SituationKind.FAILING, SituationKind.RETRYING)
 _HELD = {
     SkipReason.NEEDS_INPUT: "on hold until you answer",
     SkipReason.CAP: "daily limit reached",
@@ -60,7 +61,7 @@ def status_words(situation: Situation, now_ms: int) -> str:
         case SituationKind.WAITING if situation.waiting is not None:
             return waiting_words(situation.waiting, now_ms)
         case SituationKind.DISABLED:
-            return _disabled_words(situation)
+            return disabled_words(situation)
         case SituationKind.PAUSED:
             return _paused_words(situation, now_ms)
         case SituationKind.CAPPED:
@@ -86,10 +87,22 @@ def next_words(situation: Situation, now_ms: int) -> str:
 def status_sentence(situation: Situation, now_ms: int) -> str:
     """Return what a job is doing and what comes next: "ready, next run in 4 min"."""
     words = status_words(situation, now_ms)
-    if situation.kind not in (SituationKind.READY, SituationKind.FAILING, SituationKind.RETRYING):
+    if situation.kind not in _RESTING:
         return words
     is_planned = situation.next_run_at is not None
     return f"{words}, {'next run ' if is_planned else ''}{_planned_words(situation, now_ms)}"
+
+
+def next_sentence(situation: Situation, now_ms: int) -> str:
+    """Return what comes next in words that stay true: "Next run: 18:00.", "Paused until 18:00."; "" if nothing does."""
+    if situation.kind is SituationKind.DONE:
+        return ""
+    if situation.kind not in _RESTING:
+        words = next_words(situation, now_ms)
+        return f"{words[:1].upper()}{words[1:]}."
+    if situation.next_run_at is None:
+        return ""
+    return f"Next run: {moment_words(situation.next_run_at, now_ms)}{_quiet_words(situation)}."
 
 
 def waiting_words(waiting: Waiting, now_ms: int) -> str:
@@ -190,12 +203,13 @@ def _asking_words(situation: Situation, now_ms: int) -> str:
         case JobStatus.PAUSED:
             return f"{words}, {_paused_words(situation, now_ms)}"
         case JobStatus.DISABLED:
-            return f"{words}, {_disabled_words(situation)}"
+            return f"{words}, {disabled_words(situation)}"
         case _:
             return words
 
 
-def _disabled_words(situation: Situation) -> str:
+def disabled_words(situation: Situation) -> str:
+    """Return why a job is disabled: "disabled after 5 failures", "disabled: cannot be run", "done"."""
     match situation.reason:
         case StatusReason.DONE:
             return str(SituationKind.DONE)
@@ -224,10 +238,13 @@ def _paused_words(situation: Situation, now_ms: int) -> str:
 def _planned_words(situation: Situation, now_ms: int) -> str:
     if situation.next_run_at is None:
         return _after_words(situation)
-    when = describe_when(situation.next_run_at, now_ms)
+    return f"{describe_when(situation.next_run_at, now_ms)}{_quiet_words(situation)}"
+
+
+def _quiet_words(situation: Situation) -> str:
     if situation.quiet is None:
-        return when
-    return f"{when} · {'skipped' if situation.blocker is SkipReason.QUIET_TIME else 'quiet'}"
+        return ""
+    return f" · {'skipped' if situation.blocker is SkipReason.QUIET_TIME else 'quiet'}"
 
 
 def _after_words(situation: Situation) -> str:

@@ -21,6 +21,7 @@ from tool_calls import call
 
 from halo_scheduler.cli import halo
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import (
     Caps,
     Every,
@@ -43,6 +44,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.model.words import Shortage
+from halo_scheduler.rules.notices import NoticeKind
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.runs import Spent
 from halo_scheduler.why.inquiry import Verdict
@@ -50,6 +52,7 @@ from halo_scheduler.wording.status import next_words, status_words, waiting_word
 from ui.main_window.job_loader import sum_up
 from ui.main_window.table.cells import cell_text, spoken_text
 from ui.main_window.table.job_rows import Column, JobFacts
+from ui.notifications.notifications import notice_for
 from ui.style.wording import sentence_case
 from ui.tray.state import TrayReader, status_line
 from ui.widgets.job_text import waiting_line
@@ -291,6 +294,57 @@ def test_the_explanation_names_what_the_status_says(desk: PaneDesk) -> None:
         expected = verdicts.get(situation.status, planned)
         verdict = desk.scheduler.jobs.why(name).verdict
         assert verdict is (Verdict.WAITING if situation.waiting is not None else expected), name
+
+
+def _failed_run(scheduler: Scheduler, job_id: str) -> str:
+    """Record a run that the schedule started and that has just failed; return its id."""
+    run = Run(
+        id=f"failed {job_id}",
+        job_id=job_id,
+        trigger=Trigger.SCHEDULE,
+        source=Source.EVERY,
+        outcome=Outcome.FAILURE,
+        exit_code=1,
+        started_at=NOW,
+        finished_at=NOW,
+    )
+    scheduler._store.runs.insert([run], 1)
+    return run.id
+
+
+def test_a_notification_says_of_the_job_what_every_surface_says(desk: PaneDesk) -> None:
+    told: set[NoticeKind | None] = set()
+    for name, situation in _fill(desk.bench).items():
+        notice, _is_after_gap = notice_for(
+            desk.scheduler, _failed_run(desk.scheduler, name), is_watched=False
+        )
+        told.add(None if notice is None else notice.kind)
+        status = status_words(situation, NOW)
+        if situation.next_source is Source.RETRY:
+            assert notice is None, name
+            continue
+        assert notice is not None, name
+        if situation.reason is StatusReason.ERRORS:
+            assert notice.title == f"{name} was {status.removeprefix('needs you, ')}"
+        elif situation.kind in _RUNNABLE:
+            assert ("Next run" in notice.text) == (situation.next_run_at is not None), name
+            skipped = next_words(situation, NOW).partition(" · ")[2]
+            assert notice.text.endswith(f" · {skipped}." if skipped else "."), name
+        elif situation.kind is not SituationKind.DONE:
+            assert notice.text.endswith(f" {sentence_case(next_words(situation, NOW))}."), name
+    assert told == {None, NoticeKind.FAILED, NoticeKind.DISABLED}
+
+
+def test_the_notification_of_a_question_says_what_every_surface_says(desk: PaneDesk) -> None:
+    for name, situation in _fill(desk.bench).items():
+        if situation.question is None:
+            continue
+        (question,) = (one for one in desk.scheduler.questions.list() if one.job_id == name)
+        notice, _is_after_gap = notice_for(desk.scheduler, question.run_id, is_watched=True)
+        assert notice is not None
+        status = status_words(situation, NOW) if situation.kind is SituationKind.NEEDS_INPUT else "needs you"
+        assert notice.kind is NoticeKind.NEEDS_INPUT
+        assert notice.title == f"{plain_line(name, max(59 - len(status), 24))} {status}"
 
 
 def test_whether_an_engine_runs_changes_no_words(desk: PaneDesk) -> None:

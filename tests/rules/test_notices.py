@@ -9,7 +9,17 @@ import pytest
 from cases import utc_ms
 
 from halo_scheduler import Every, Job, Outcome, Policy, Run, Source, Trigger
-from halo_scheduler.model import JobStatus, Notify, Question, QuestionState, SkipReason, StatusReason
+from halo_scheduler.model import (
+    JobStatus,
+    Notify,
+    Question,
+    QuestionState,
+    Situation,
+    SkipReason,
+    StatusReason,
+    Waiting,
+    WaitingFor,
+)
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.rules.chains import BrokenLink
 from halo_scheduler.rules.notices import (
@@ -55,9 +65,35 @@ def _run(
     )
 
 
-def _told(run: Run, *previous: Run, job: Job = _JOB, settings: Settings | None = None) -> Notice | None:
+def _situation(job: Job, question: Question | None = None, **changes: Any) -> Situation:
+    """Return the situation of a job that does not wait."""
+    found = Situation(
+        job_id=job.id,
+        name=job.name,
+        status=job.status,
+        reason=job.status_reason,
+        question=None if question is None else question.text,
+        next_run_at=job.next_run_at,
+        next_source=job.next_source,
+        errors=job.errors,
+        last_run_at=job.last_run_at,
+    )
+    return found._replace(**changes)
+
+
+def _told(
+    run: Run,
+    *previous: Run,
+    job: Job = _JOB,
+    settings: Settings | None = None,
+    question: Question | None = None,
+    is_watched: bool = True,
+) -> Notice | None:
     """Return the notice of a run after some others, given newest first."""
-    return notice_of(run, job, previous, settings or Settings())
+    situation = _situation(job, question)
+    return notice_of(
+        run, job, situation, previous, settings or Settings(), question=question, is_watched=is_watched
+    )
 
 
 def _kind(run: Run, *previous: Run, job: Job = _JOB, settings: Settings | None = None) -> NoticeKind | None:
@@ -78,6 +114,28 @@ def test_a_failure_tells_why_and_when_it_is_tried_again() -> None:
         job_name="backup",
         run_ids=("schedule-0-1-failure",),
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "then"),
+    [
+        ({"next_run_at": None}, ""),
+        ({"next_run_at": _NOW + 26 * _HOUR}, " Next run: Tue 15:00."),
+        ({"status": JobStatus.PAUSED, "next_run_at": None}, " Paused."),
+        (
+            {"status": JobStatus.PAUSED, "paused_until": _NOW + _HOUR, "next_run_at": None},
+            " Paused until 14:00.",
+        ),
+        ({"status": JobStatus.DISABLED, "reason": StatusReason.DONE, "next_run_at": None}, ""),
+        ({"status": JobStatus.RUNNING}, " Running."),
+        ({"blocker": SkipReason.CAP}, " Daily limit reached."),
+        ({"waiting": Waiting(WaitingFor.PREVIOUS_RUN)}, " Waiting for its previous run to end."),
+    ],
+)
+def test_a_failure_tells_what_comes_next_as_every_surface_does(changes: dict[str, Any], then: str) -> None:
+    notice = notice_of(_run(_BAD), _JOB, _situation(_JOB, **changes), (), Settings())
+    assert notice is not None
+    assert notice.text == f"Exit code 1.{then}"
 
 
 def test_a_timeout_says_that_it_took_too_long() -> None:
@@ -193,13 +251,14 @@ def test_a_job_that_disabled_itself_always_tells() -> None:
     notice = _told(_run(_BAD, slot=5), _run(_BAD, slot=4), job=_disabled(_with(Notify.NONE)))
     assert notice is not None
     assert notice.kind is NoticeKind.DISABLED
-    assert (notice.title, notice.text) == ("backup was disabled", "Failed 5 times in a row. Exit code 1.")
+    assert (notice.title, notice.text) == ("backup was disabled after 5 failures", "Exit code 1.")
 
 
 def test_a_job_that_cannot_be_planned_tells_that_it_was_disabled() -> None:
     job = _disabled(errors=0, last_error="its next run could not be planned")
     notice = _told(_run(_OK), job=job)
     assert notice is not None
+    assert notice.title == "backup was disabled: cannot be run"
     assert notice.text == "Its next run could not be planned."
 
 
@@ -295,8 +354,8 @@ def test_a_recovery_is_told_without_output() -> None:
 
 def test_a_manual_failure_is_told_when_nobody_looks() -> None:
     run = _run(_BAD, trigger=Trigger.MANUAL)
-    assert notice_of(run, _JOB, (), Settings(), is_watched=True) is None
-    notice = notice_of(run, _JOB, (), Settings(), is_watched=False)
+    assert _told(run, is_watched=True) is None
+    notice = _told(run, is_watched=False)
     assert notice is not None
     assert notice.title == "backup failed"
 
@@ -353,35 +412,36 @@ _QUESTION = Question(id="q", job_id="1", run_id="r", asked_at=_NOW, text="Which 
 @pytest.mark.parametrize("outcome", [_OK, _BAD, Outcome.TIMEOUT, Outcome.CANCELLED])
 @pytest.mark.parametrize("trigger", [Trigger.SCHEDULE, Trigger.MANUAL, Trigger.ANSWER])
 def test_a_question_is_told_however_the_run_ended(outcome: Outcome, trigger: Trigger) -> None:
-    notice = notice_of(_run(outcome, trigger=trigger), _JOB, (), Settings(), _QUESTION)
+    notice = _told(_run(outcome, trigger=trigger), question=_QUESTION)
     assert notice is not None
     assert (notice.kind, notice.title) == (NoticeKind.NEEDS_INPUT, "backup needs you")
     assert notice.text == "Which branch? ↵ main or next?"
 
 
 def test_a_question_is_not_told_where_nothing_is_to_be_told() -> None:
-    assert notice_of(_run(_OK), _with(Notify.NONE), (), Settings(), _QUESTION) is None
+    assert _told(_run(_OK), job=_with(Notify.NONE), question=_QUESTION) is None
     job = _with(Notify.SETTINGS)
-    assert notice_of(_run(_OK), job, (), Settings(notify=Notify.NONE), _QUESTION) is None
+    assert _told(_run(_OK), job=job, settings=Settings(notify=Notify.NONE), question=_QUESTION) is None
 
 
 def test_a_question_that_is_settled_by_now_is_not_told() -> None:
     settled = replace(_QUESTION, state=QuestionState.ANSWERED)
-    assert notice_of(_run(_OK), _JOB, (), Settings(), settled) is None
+    assert _told(_run(_OK), question=settled) is None
 
 
 def test_a_question_of_a_run_that_disabled_its_job_tells_both() -> None:
     job = replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, errors=5)
-    notice = notice_of(_run(_BAD), job, (), Settings(), _QUESTION)
+    notice = _told(_run(_BAD), job=job, question=_QUESTION)
     assert notice is not None
-    assert (notice.kind, notice.text) == (
-        NoticeKind.NEEDS_INPUT,
-        "The job was also disabled. Which branch? ↵ main or next?",
+    assert notice.kind is NoticeKind.NEEDS_INPUT
+    assert (notice.title, notice.text) == (
+        "backup needs you, disabled after 5 failures",
+        "Which branch? ↵ main or next?",
     )
     silent = replace(job, policy=Policy(notify=Notify.NONE))
-    notice = notice_of(_run(_BAD), silent, (), Settings(), _QUESTION)
+    notice = _told(_run(_BAD), job=silent, question=_QUESTION)
     assert notice is not None
-    assert notice.kind is NoticeKind.DISABLED
+    assert (notice.kind, notice.title) == (NoticeKind.DISABLED, "backup was disabled after 5 failures")
 
 
 def _capped(finished_at: int) -> Run:

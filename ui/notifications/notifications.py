@@ -246,7 +246,9 @@ class Alerts(QObject):
             self._seen.append(run_id)
             is_watched = change.job_id is None or self._is_watched(change.job_id)
             self._backend.ask(
-                lambda scheduler: _notice_for(scheduler, run_id, is_watched), self._notify, owner=self
+                lambda scheduler: notice_for(scheduler, run_id, is_watched=is_watched),
+                self._notify,
+                owner=self,
             )
         self._backend.ask(lambda scheduler: _chain_notices(scheduler, run_id), self._notify_chain, owner=self)
 
@@ -283,18 +285,19 @@ class Alerts(QObject):
                 self._notifications.show(notice)
 
 
-def _notice_for(scheduler: Scheduler, run_id: str, is_watched: bool) -> tuple[Notice | None, bool]:  # noqa: FBT001 - an answer
+def notice_for(scheduler: Scheduler, run_id: str, *, is_watched: bool) -> tuple[Notice | None, bool]:
     """Return the notification for a run, and whether the run follows a downtime."""
     run = scheduler.get_run(run_id)
     job = None if run is None else scheduler.get_job(run.job_id)
-    if run is None or job is None:
+    situation = None if job is None else scheduler.jobs.situations([job.id]).get(job.id)
+    if run is None or job is None or situation is None:
         return None, False
     is_after_gap = run.outcome is Outcome.MISSED or run.source is Source.CATCH_UP
     log = scheduler.get_run_log(job.id, limit=_LOOKED_BACK, before=run.id)
     earlier = [past for past in log if _counts(past)]
     question = scheduler.questions.of_run(run.id)
     settings = scheduler.settings.read()
-    notice = notice_of(run, job, earlier, settings, question, is_watched=is_watched)
+    notice = notice_of(run, job, situation, earlier, settings, question=question, is_watched=is_watched)
     if notice is not None and notice.kind in SAYS_LAST_LINE:
         notice = with_last_line(notice, scheduler.get_output(run.id))
     return notice, is_after_gap
