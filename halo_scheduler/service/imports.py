@@ -100,6 +100,12 @@ class Imports:
                 found = NewRuns(count=found.count + 1, first_at=first, last_at=max(found.last_at, at))
         return found
 
+    def missing_secrets(self, plan: ImportPlan) -> list[str]:
+        """Return the names of secrets that the imported jobs use and that are not set."""
+        actions = [one.spec.action for one in plan.created] + [one.after.action for one in plan.changed]
+        known = {secret.name for secret in self._session.secrets.list()}
+        return sorted({name for action in actions for name in _secret_names(action)} - known)
+
     def _of_jobs_here(self, plan: ImportPlan, runs: Iterable[RunCopy]) -> Iterator[RunCopy]:
         """Yield the runs with the ids that their jobs have here, without those of jobs that are not imported."""
         ids = {spec.name: job_id for job_id, spec in self._existing_now().jobs.items()}
@@ -158,6 +164,12 @@ class Imports:
         )
         if now != plan:
             raise SchedulerError("the jobs were changed elsewhere since you looked; look at it again")
+
+
+def _secret_names(action: object) -> frozenset[str]:
+    own: frozenset[str] = getattr(action, "secret_names", frozenset())
+    source = getattr(action, "work_source", None)
+    return own if source is None else own | source.secret_names
 
 
 def _refuse_chains_of(edit: Edit, plan: ImportPlan) -> None:

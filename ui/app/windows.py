@@ -31,6 +31,7 @@ from .window_memory import WindowMemory
 
 if TYPE_CHECKING:
     from ui.history.window import HistoryWindow
+    from ui.main_window.importing import ImportDialog
     from ui.settings.dialog import SettingsDialog
 
     from .about import AboutDialog
@@ -67,6 +68,7 @@ class Windows(QObject):
         self.editing = EditorSessions(backend, appearance, engine, self)
         self._history: HistoryWindow | None = None
         self._settings: SettingsDialog | None = None
+        self._importing: ImportDialog | None = None
         self._about: AboutDialog | None = None
         self._greeting: Greeting | None = None
         self._deactivated_s = -inf
@@ -187,6 +189,15 @@ class Windows(QObject):
             )
         _to_front(self._about)
 
+    def show_import(self) -> None:
+        """Let the user import jobs from files."""
+        if self._importing is None:
+            from ui.main_window.importing import ImportDialog  # noqa: PLC0415
+
+            self._importing = ImportDialog(self._backend, self._appearance, self.main)
+            self._importing.done_with.connect(self.main.show_message)
+        self._importing.start()
+
     def greet(self) -> None:
         """Ask once whether to start at login."""
         from .greeting import Greeting  # noqa: PLC0415
@@ -212,7 +223,14 @@ class Windows(QObject):
 
     def close_all(self) -> None:
         """Hide every window without asking."""
-        for window in (self._greeting, self._about, self._settings, self._history, self.main):
+        for window in (
+            self._greeting,
+            self._about,
+            self._importing,
+            self._settings,
+            self._history,
+            self.main,
+        ):
             if window is not None:
                 window.hide()
 
@@ -224,6 +242,7 @@ class Windows(QObject):
         main.history_requested.connect(self.show_history)
         main.run_shown_requested.connect(self.show_run)
         main.settings_requested.connect(self.show_settings)
+        main.import_requested.connect(self.show_import)
         main.help_requested.connect(self.show_help)
         main.quit_requested.connect(self.quit_requested)
         main.autostart_requested.connect(lambda: self._switch_autostart(is_wanted=True))

@@ -80,6 +80,7 @@ class EmptyState(QWidget):
 
     new_wanted = Signal(object)
     """The key of a template; None for an empty job."""
+    import_wanted = Signal()
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()
@@ -111,6 +112,9 @@ class EmptyState(QWidget):
         tint(new, appearance, "add", Tone.ON_ACCENT)
         new.clicked.connect(lambda: self.new_wanted.emit(None))
         column.addWidget(new, 0, centre)
+        take_in = button(self.tr("Import jobs, such as a crontab…"), name="emptyImportButton", kind="link")
+        take_in.clicked.connect(self.import_wanted)
+        column.addWidget(take_in, 0, centre)
         column.addSpacing(MARGIN * 2)
         column.addWidget(label(self.tr("Or start from a template"), "small"), 0, centre)
         column.addLayout(self._cards(appearance))

@@ -30,6 +30,7 @@ class MoreMenu(QMenu):
     pane_toggled = Signal(bool)
     sort_wanted = Signal(object)
     """A Column."""
+    import_wanted = Signal()
     trash_wanted = Signal()
     help_wanted = Signal(HelpTopic)
     quit_wanted = Signal()
@@ -52,6 +53,10 @@ class MoreMenu(QMenu):
             appearance, "trash", self.tr("Trash…"), self, name="trashAction", shortcut="Ctrl+Shift+T"
         )
         trash.triggered.connect(self.trash_wanted)
+        take_in = action(
+            appearance, "import", self.tr("Import jobs…"), self, name="importAction", shortcut="Ctrl+Shift+O"
+        )
+        take_in.triggered.connect(self.import_wanted)
         manual = action(appearance, "help", self.tr("Manual"), self, name="manualAction", shortcut="F1")
         manual.triggered.connect(partial(self.help_wanted.emit, HelpTopic.MANUAL))
         about = action(appearance, "info", self.tr("About Halo"), self, name="aboutAction")
@@ -68,11 +73,12 @@ class MoreMenu(QMenu):
         columns = self.addMenu(self.tr("Columns"))
         columns.aboutToShow.connect(partial(fill_columns, columns))
         self.addSeparator()
+        self.addAction(take_in)
         self.addAction(trash)
         self.addMenu(self._help_menu(manual, about))
         self.addSeparator()
         self.addAction(leave)
-        self.with_keys = (pane, trash, manual, leave)
+        self.with_keys = (pane, take_in, trash, manual, leave)
 
     def _help_menu(self, *actions: QAction) -> QMenu:
         menu = QMenu(self.tr("Help"), self)

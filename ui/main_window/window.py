@@ -49,6 +49,7 @@ class MainWindow(QMainWindow):
     """The id of a job; None for all of them."""
     run_shown_requested = Signal(str)
     settings_requested = Signal()
+    import_requested = Signal()
     help_requested = Signal(HelpTopic)
     quit_requested = Signal()
     autostart_requested = Signal()
@@ -121,6 +122,7 @@ class MainWindow(QMainWindow):
 
         made = EmptyState(self._appearance)
         made.new_wanted.connect(self.new_job_requested)
+        made.import_wanted.connect(self.import_requested)
         self._pages.addWidget(made)
         put_after(self._toolbar.more_button, made)
         return made
@@ -156,6 +158,7 @@ class MainWindow(QMainWindow):
         menu = MoreMenu(self._appearance, self._model, self._view.columns.fill, self)
         menu.pane_toggled.connect(self._show_pane)
         menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
+        menu.import_wanted.connect(self.import_requested)
         menu.trash_wanted.connect(lambda: self._trash.show())  # noqa: PLW0108 - made when first shown
         menu.help_wanted.connect(self.help_requested)
         menu.quit_wanted.connect(self.quit_requested)

@@ -37,7 +37,8 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
     enabled unless their file says "enabled: false"; pauses, runs and next runs aren't changed. Removed jobs go to
     the trash.
     """
-    from halo_scheduler.cli.terminal.job_files import read_folder, without_garbage_collection  # noqa: PLC0415 - loads PyYAML
+    from halo_scheduler.cli.terminal.job_files import without_garbage_collection  # noqa: PLC0415 - loads PyYAML
+    from halo_scheduler.transfer.job_files import read_folder  # noqa: PLC0415
 
     with progress("Reading"), without_garbage_collection():
         drafts = read_folder(folder)

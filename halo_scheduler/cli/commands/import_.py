@@ -140,15 +140,7 @@ def _is_over(spec: JobSpec, now_ms: int) -> bool:
 
 
 def _warn_of_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:
-    actions = [one.spec.action for one in plan.created] + [one.after.action for one in plan.changed]
-    known = {secret.name for secret in scheduler.secrets.list()}
-    for name in sorted({name for action in actions for name in _secret_names(action)} - known):
+    for name in scheduler.imports.missing_secrets(plan):
         click.echo(
             f"{click.style('▲', fg='yellow')} the secret {name} isn't set; set it with: halo secret set {name}"
         )
-
-
-def _secret_names(action: object) -> frozenset[str]:
-    own: frozenset[str] = getattr(action, "secret_names", frozenset())
-    source = getattr(action, "work_source", None)
-    return own if source is None else own | source.secret_names

@@ -26,6 +26,7 @@ from ui.app.windows import Windows
 from ui.backend.backend import Backend
 from ui.editor.job_editor import JobEditor
 from ui.history.window import HistoryWindow
+from ui.main_window.importing import ImportDialog
 from ui.main_window.more_menu import HelpTopic
 from ui.main_window.notes import Note
 from ui.main_window.window import MainWindow
@@ -160,10 +161,12 @@ def test_the_window_opens_the_others(stage: Stage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: _is_open(SettingsDialog))
     stage.main.help_requested.emit(HelpTopic.ABOUT)
     assert _is_open(AboutDialog)
+    stage.main.import_requested.emit()
+    assert _is_open(ImportDialog)
     with qtbot.waitSignal(stage.windows.quit_requested):
         stage.main.quit_requested.emit()
     stage.windows.close_all()
-    assert not any(map(_is_open, (HistoryWindow, SettingsDialog, AboutDialog, MainWindow)))
+    assert not any(map(_is_open, (HistoryWindow, SettingsDialog, AboutDialog, ImportDialog, MainWindow)))
 
 
 class _Browser(QObject):

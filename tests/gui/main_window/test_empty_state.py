@@ -31,6 +31,13 @@ def test_a_newcomer_can_begin_with_an_empty_job_or_any_template(qtbot: QtBot) ->
     assert wanted == [None, *TEMPLATES]
 
 
+def test_a_newcomer_can_import_what_another_scheduler_ran(qtbot: QtBot) -> None:
+    state = EmptyState(Appearance())
+    qtbot.addWidget(state)
+    with qtbot.waitSignal(state.import_wanted):
+        _click(state, "emptyImportButton")
+
+
 def test_a_card_can_be_chosen_by_key_and_tells_what_it_is(qtbot: QtBot) -> None:
     state = EmptyState(Appearance())
     qtbot.addWidget(state)
@@ -58,5 +65,5 @@ def test_in_a_low_window_nothing_covers_anything(qtbot: QtBot) -> None:
     state.show()
     shown = [one for one in state.findChildren(QAbstractButton) if one.isVisible()]
     places = [QRect(one.mapTo(state, QPoint(0, 0)), one.size()) for one in shown]
-    assert len(places) == 1 + len(TEMPLATES)
+    assert len(places) == 2 + len(TEMPLATES)
     assert not [(one, other) for one, other in combinations(places, 2) if one.intersects(other)]

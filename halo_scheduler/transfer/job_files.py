@@ -1,0 +1,179 @@
+"""Reads job files from disk: single files, folders, units with their drop-ins, the user's crontab."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from getpass import getuser
+from pathlib import Path
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.transfer.archive import Archive
+from halo_scheduler.transfer.drafts import Drafts, Fault, LeftOut, merged, of_file
+from halo_scheduler.transfer.exporting import read_jobs
+from halo_scheduler.transfer.text_file import MOST_BYTES, FileError
+from halo_scheduler.transfer.timer_reading import Machine
+
+_BEGIN = 64
+_ENDINGS = {".yaml", ".yml", ".json"}
+_LONGEST_CRONTAB_S = 10
+
+
+class UnreadableError(SchedulerError):
+    """A file cannot be opened or read."""
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive | None]:
+    """Open a file as an archive; None if it is none."""
+    if not (path.is_file() and os.access(path, os.R_OK)):
+        yield None
+        return
+    with path.open("rb") as file:
+        yield Archive(file) if Archive.begins_with(file.peek(_BEGIN)[:_BEGIN]) else None
+
+
+def read_own_crontab() -> Drafts:
+    """Read the crontab of the user."""
+    program = shutil.which("crontab")
+    if program is None:
+        raise FileError("cron isn't installed here")
+    try:
+        # The program that users would call themselves.
+        done = subprocess.run(  # noqa: S603 - no part of it comes from outside
+            [program, "-l"], capture_output=True, check=False, timeout=_LONGEST_CRONTAB_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise FileError(f"the crontab cannot be read: {error}") from None
+    if done.returncode:
+        raise FileError("you have no crontab")
+    return read_jobs(done.stdout)
+
+
+def machine_here() -> Machine:
+    """Return the home and the user that systemd units and system crontabs refer to."""
+    return Machine(home=str(Path.home()), user=_user())
+
+
+def read_files(
+    paths: Sequence[str], read: Callable[[str], Drafts] | None = None, *, is_system: bool = False
+) -> Drafts:
+    """Read files; with several, each error names its file. `is_system` reads all as system crontabs."""
+    read = read or partial(read_file, is_system=is_system)
+    return read(paths[0]) if len(paths) == 1 else merged([_read_named(path, read) for path in paths])
+
+
+def read_folder(folder: Path) -> Drafts:
+    """Read the job files in a folder and its subfolders, sorted by name; hidden ones are skipped."""
+    paths: list[Path] = []
+    left_out: list[LeftOut] = []
+    for path in _within(folder):
+        if path.is_dir():
+            name = str(path.relative_to(folder))
+            left_out.append(LeftOut(what=name, why="links to folders are not followed"))
+        elif path.suffix.lower() in _ENDINGS:
+            paths.append(path)
+    if not paths:
+        raise FileError(f"no .yaml, .yml or .json files in {folder}")
+    return merged([*(_read_one(folder, path) for path in sorted(paths)), Drafts(left_out=tuple(left_out))])
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    """Yield the files and links in a folder and its subfolders, except hidden ones."""
+
+    def fail(error: OSError) -> None:
+        raise error  # --prune would remove the jobs of a folder that cannot be read
+
+    for place, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        yield from (Path(place, name) for name in (*links, *files) if not name.startswith("."))
+
+
+def _read_one(folder: Path, path: Path) -> Drafts:
+    """Read a file of a folder; an unreadable one is an error like others, so that all are reported at once."""
+    name = str(path.relative_to(folder))
+    if path.exists() and not path.is_file():
+        return Drafts(faults=(Fault(message="is not a regular file", file=name),))
+    try:
+        drafts = read_jobs(content_of(path), str(path.absolute()))
+    except FileError as error:
+        return Drafts(faults=(Fault(message=error.message, file=name, line=error.line, path=error.path),))
+    except OSError as error:
+        return Drafts(faults=(Fault(message=f"cannot be read: {error.strerror}", file=name),))
+    return of_file(drafts, name)
+
+
+def _read_named(file: str, read: Callable[[str], Drafts]) -> Drafts:
+    """Read one of several files; its errors can be skipped."""
+    try:
+        return of_file(read(file), file)
+    except FileError as error:
+        return Drafts(faults=(Fault(message=error.message, file=file, line=error.line, path=error.path),))
+
+
+def read_file(file: str, *, is_system: bool = False, repository: str | None = None) -> Drafts:
+    """Read a file; `is_system` reads a system crontab, `repository` completes GitHub sources that name none."""
+    path = Path(file)
+    try:
+        content = _unit_of(path) if path.suffix == ".timer" else content_of(path)
+    except OSError as error:
+        raise UnreadableError(f"cannot read {file}: {error.strerror}") from None
+    return read_jobs(
+        content,
+        str(path.absolute()),
+        find_beside=partial(_unit_beside, path.parent),
+        machine=machine_here(),
+        is_system=is_system,
+        repository=repository,
+    )
+
+
+def content_of(path: Path) -> bytes:
+    """Return the content of a file up to the limit and one byte: it may be endless."""
+    with open(path, "rb", opener=_open_without_waiting) as opened:
+        return opened.read(MOST_BYTES + 1)
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file without waiting for the writer of a pipe."""
+    if sys.platform == "win32":
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _unit_of(path: Path) -> bytes:
+    """Return the content of a systemd unit, followed by its drop-ins."""
+    content = content_of(path)
+    for over in sorted(path.with_name(f"{path.name}.d").glob("*.conf")):
+        if not over.name.startswith(".") and len(content) <= MOST_BYTES:
+            content += b"\n" + content_of(over)
+    return content
+
+
+def _unit_beside(folder: Path, name: str) -> bytes | None:
+    if Path(name).name != name:
+        return None  # in another folder
+    try:
+        return _unit_of(folder / name)
+    except OSError:
+        return None
+
+
+def _user() -> str:
+    """Return the user that jobs run as; the environment may still name the one before sudo."""
+    try:
+        if sys.platform == "win32":
+            return getuser()
+        import pwd  # noqa: PLC0415 - there is none on Windows
+
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except (OSError, KeyError):
+        return ""
