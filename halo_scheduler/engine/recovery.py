@@ -27,7 +27,8 @@ from halo_scheduler.rules.planning import (
     slept_through,
     without_waiting,
 )
-from halo_scheduler.schedule.next_run import count_due, cut_spans, summarize, with_span
+from halo_scheduler.schedule.next_run import count_due
+from halo_scheduler.schedule.passed_over import cut_spans, summarize, with_span
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.lease import EngineRow

@@ -31,7 +31,7 @@ from halo_scheduler.rules.planning import (
     plan_after_run,
     without_plan,
 )
-from halo_scheduler.schedule.next_run import spans_after, summarize, with_span
+from halo_scheduler.schedule.passed_over import spans_after, summarize, with_span
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd

@@ -44,10 +44,12 @@ if TYPE_CHECKING:
         SHORTEST_EVERY_MS,
         After,
         Cron,
+        Entry,
         Every,
         Manual,
         Once,
         Schedule,
+        Several,
         schedule_from_dict,
     )
     from halo_scheduler.model.situation import (
@@ -101,6 +103,7 @@ __all__ = [
     "Command",
     "Condition",
     "Cron",
+    "Entry",
     "Every",
     "FollowOn",
     "Follower",
@@ -136,6 +139,7 @@ __all__ = [
     "Rule",
     "Run",
     "Schedule",
+    "Several",
     "Situation",
     "SituationKind",
     "SkipReason",
@@ -161,7 +165,7 @@ _NAMES = {
     "plans": "Hints Plan Proposal Rule Step",
     "policies": "Backoff BackoffKind Caps CatchUp InQuietTime Limits Notify Policy Retry require_jitter",
     "runs": "Question QuestionState Run",
-    "schedules": "After Cron Every Manual Once SHORTEST_EVERY_MS Schedule schedule_from_dict",
+    "schedules": "After Cron Entry Every Manual Once SHORTEST_EVERY_MS Schedule Several schedule_from_dict",
     "situation": "NO_DETAILS Capacity Situation SituationKind StartCheck Waiting WaitingDetails",
     "words": "FollowOn HintSource JobStatus Outcome PassedReason SkipReason Source StatusReason Trigger WaitingFor",
 }

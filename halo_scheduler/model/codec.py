@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache, partial
 from types import NoneType
-from typing import TYPE_CHECKING, Any, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, cast, get_args, get_origin, get_type_hints
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_choice
@@ -32,6 +32,17 @@ class Value:
         return cast("dict[str, Any]", encode(self))
 
 
+class OwnForm(Value):
+    """A value that writes its JSON form by itself, in `to_dict`, and reads it, in `from_form`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_form(cls, data: object) -> Self:
+        """Return the value of a JSON form."""
+        raise NotImplementedError
+
+
 def put(value: object, **items: object) -> None:
     """Set fields of a frozen value while it is being created."""
     for name, item in items.items():
@@ -48,6 +59,8 @@ def encode(value: object) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in sorted(value.items())}
+    if isinstance(value, OwnForm):
+        return value.to_dict()
     kind, names = _form_of(cast("type[DataclassInstance]", type(value)))
     return ({"kind": kind} if kind else {}) | {name: encode(getattr(value, name)) for name in names}
 
@@ -75,6 +88,11 @@ def decode(hint: Any, value: object) -> Any:
     return _decoder(hint)(value)
 
 
+def decode_under(name: str, hint: Any, value: object) -> Any:
+    """Return the value of a field's JSON data; an error has the field's name in its path."""
+    return _decode_under(name, _decoder(hint), value)
+
+
 @cache
 def _decoder(hint: Any) -> _Decode:
     """Return the decoder of a type, built once rather than for each of ten thousand jobs."""
@@ -93,6 +111,8 @@ def _class_decoder(hint: type[Any]) -> _Decode:
         return partial(_decode_plain, hint)
     if issubclass(hint, StrEnum):
         return partial(require_choice, hint)
+    if issubclass(hint, OwnForm):
+        return hint.from_form
     return partial(_decode_object, hint)
 
 
@@ -127,13 +147,14 @@ def _decode_one_of(members: tuple[Any, ...], value: object) -> Any:
 
 
 def _decode_kind(kinds: dict[str, Any], value: object) -> Any:
-    data = _object(value)
-    if "kind" not in data:
-        raise ScheduleError(f"is missing; write one of {', '.join(kinds)}", path="kind")
-    kind = data["kind"]
+    data = as_object(value)
+    kind = data.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
-        raise ScheduleError(f"must be one of {', '.join(kinds)}, not {shown(kind)}", path="kind")
-    return _decode_object(kinds[kind], {key: item for key, item in data.items() if key != "kind"})
+        known = ", ".join(name for name, cls in kinds.items() if not issubclass(cls, OwnForm))
+        if "kind" not in data:
+            raise ScheduleError(f"is missing; write one of {known}", path="kind")
+        raise ScheduleError(f"must be one of {known}, not {shown(kind)}", path="kind")
+    return _decoder(kinds[kind])({key: item for key, item in data.items() if key != "kind"})
 
 
 def _decode_list(decode_item: _Decode, value: object) -> tuple[Any, ...]:
@@ -143,11 +164,11 @@ def _decode_list(decode_item: _Decode, value: object) -> tuple[Any, ...]:
 
 
 def _decode_mapping(decode_item: _Decode, value: object) -> Mapping[str, Any]:
-    return {key: _decode_under(key, decode_item, item) for key, item in _object(value).items()}
+    return {key: _decode_under(key, decode_item, item) for key, item in as_object(value).items()}
 
 
 def _decode_object(cls: type[DataclassInstance], value: object) -> Any:
-    data = _object(value)
+    data = as_object(value)
     decoders, required = _fields(cls)
     for key in data:
         if key not in decoders:
@@ -167,7 +188,8 @@ def _decode_under(key: str, decode_item: _Decode, value: object) -> Any:
         raise error.under(_shown_key(key)) from error.__cause__
 
 
-def _object(value: object) -> dict[str, object]:
+def as_object(value: object) -> dict[str, object]:
+    """Return JSON data that must be an object."""
     if not isinstance(value, dict):
         raise ScheduleError(f"must be an object, not {shown(value)}")
     for key in value:

@@ -179,9 +179,13 @@ class Step(Value):
 
 @dataclass(frozen=True, slots=True)
 class Plan(Value):
-    """The next run and why: `at` is None if there is none; `attempt` is above 1 for a retry."""
+    """The next run and why: `at` is None if there is none; `attempt` is above 1 for a retry.
+
+    `keys` name those of several schedules that the run comes from.
+    """
 
     at: int | None
     source: Source
     attempt: int = 1
     trail: tuple[Step, ...] = ()
+    keys: tuple[str, ...] = ()

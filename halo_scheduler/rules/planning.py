@@ -33,14 +33,8 @@ from halo_scheduler.model import (
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.schedule.governor import plan_next_run
-from halo_scheduler.schedule.next_run import (
-    count_due,
-    count_reasons,
-    cut_spans,
-    next_run,
-    previous_run,
-    with_span,
-)
+from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
+from halo_scheduler.schedule.passed_over import count_reasons, cut_spans, with_span
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.model import (
     After,
     Backoff,
     Cron,
+    Entry,
     Every,
     Hints,
     Limits,
@@ -19,11 +22,13 @@ from halo_scheduler.model import (
     Retry,
     Rule,
     Schedule,
+    Several,
     Source,
     Step,
     require_jitter,
 )
-from halo_scheduler.schedule.next_run import jitter_ms, next_run
+from halo_scheduler.model.schedules import combine_with_anchor
+from halo_scheduler.schedule.next_run import Jitter, next_run, pending_point
 
 _SOURCES: Final = {
     Every: Source.EVERY,
@@ -36,6 +41,9 @@ _NO_HINTS: Final = Hints()
 _NO_LIMITS: Final = Limits()
 _LADDER: Final = Backoff.ladder()
 _NO_RETRY: Final = Retry()
+_AT: Final = attrgetter("at")
+# All of several schedules are used up, but a failed run may still be retried.
+_NEVER: Final = Once(0)
 
 
 @dataclass(slots=True)
@@ -50,7 +58,12 @@ class _Draft:
     trail: list[Step] = field(default_factory=list)
 
     def lay_baseline(self, anchor_at: int, last_completed_at: int | None) -> None:
-        at = next_run(self.schedule, self.now_ms, anchor_at=anchor_at, last_completed_at=last_completed_at)
+        self.begin(
+            next_run(self.schedule, self.now_ms, anchor_at=anchor_at, last_completed_at=last_completed_at)
+        )
+
+    def begin(self, at: int | None) -> None:
+        """Begin with an instant of the schedule."""
         if at is not None:
             self._move(Rule.BASELINE, at, self.source)
 
@@ -68,19 +81,16 @@ class _Draft:
         if at != self.at:
             self._move(Rule.BACKOFF, at, self.source, rest_ms)
 
-    def spread(self, percent: int, key: str) -> None:
+    def spread(self, jitter: Jitter) -> None:
         """Add the jitter of the grid point, which never reaches the following one."""
         if self.at is None or self.at == self.now_ms:
             return  # A job that is due at once is not held back.
-        match self.schedule:
-            case Every(every_ms=distance_ms) | After(after_ms=distance_ms):
-                pass
-            case Cron():
-                following = next_run(self.schedule, self.at)
-                distance_ms = 0 if following is None else following - self.at
-            case _:
-                return
-        offset_ms = jitter_ms(key, self.at, distance_ms, percent)
+        self.delay(jitter)
+
+    def delay(self, jitter: Jitter) -> None:
+        if self.at is None:
+            return
+        offset_ms = jitter.delay_ms(self.schedule, self.at)
         if offset_ms:
             self._move(Rule.JITTER, self.at + offset_ms, self.source, offset_ms)
 
@@ -89,7 +99,7 @@ class _Draft:
         pace_ms, next_at = hints.pace_at(self.now_ms), hints.run_at(self.now_ms)
         if self.at is None:
             return
-        if pace_ms is not None:
+        if pace_ms is not None and not isinstance(self.schedule, Once):
             self._move(Rule.HINT, self.now_ms + pace_ms, Source.HINT_INTERVAL, pace_ms)
         if next_at is not None and next_at < self.at:
             self._move(Rule.HINT, next_at, Source.HINT_ONCE)
@@ -129,8 +139,80 @@ class _Draft:
         self.trail.append(Step(rule, at, source, duration_ms))
 
 
+class _Candidate(NamedTuple):
+    """One of several schedules with its next run, perhaps stretched and with its jitter."""
+
+    entry: Entry
+    draft: _Draft
+    at: int
+
+
+@dataclass(slots=True)
+class _Context:
+    """What a schedule's own next run depends on."""
+
+    now_ms: int
+    anchor_at: int
+    last_completed_at: int | None
+    factor: int
+    jitter: Jitter
+
+    def draft(self, schedule: Schedule, anchor_at: int) -> _Draft:
+        """Return a schedule's next run, stretched by a doubling back-off and with its jitter."""
+        draft = _Draft(schedule, self.now_ms, _SOURCES[type(schedule)])
+        draft.lay_baseline(anchor_at, self.last_completed_at)
+        if self.factor > 1:
+            draft.stretch(self.factor, anchor_at, self.last_completed_at)
+        if self.jitter.percent:
+            draft.spread(self.jitter)
+        return draft
+
+    def candidates(self, several: Several) -> list[_Candidate]:
+        """Return the next run of each of several schedules that has one."""
+        drafts = [(entry, self._draft_of(entry)) for entry in several.entries]
+        return [_Candidate(entry, draft, draft.at) for entry, draft in drafts if draft.at is not None]
+
+    def _draft_of(self, entry: Entry) -> _Draft:
+        anchor_at = entry.anchor(self.anchor_at)
+        # Another schedule may have had its run before the jitter of this one's point is over.
+        pending = (
+            pending_point(entry.schedule, self.now_ms, anchor_at, self.last_completed_at, self.jitter)
+            if self.jitter.percent and self.factor == 1
+            else None
+        )
+        if pending is None:
+            return self.draft(entry.schedule, anchor_at)
+        draft = _Draft(entry.schedule, self.now_ms, _SOURCES[type(entry.schedule)])
+        draft.begin(pending)
+        draft.delay(self.jitter)
+        return draft
+
+
+def _choose(candidates: list[_Candidate], pace_ms: int | None, now_ms: int) -> _Draft | None:
+    """Return the earliest of several schedules' runs; a hinted pace replaces all but those of a `once`."""
+    if not candidates:
+        return None
+    earliest = min(candidates, key=_AT)
+    if pace_ms is None or isinstance(earliest.entry.schedule, Once):
+        return earliest.draft
+    onces = [item for item in candidates if isinstance(item.entry.schedule, Once)]
+    first = min(onces, key=_AT, default=None)
+    return first.draft if first is not None and first.at <= now_ms + pace_ms else earliest.draft
+
+
+def _keys_of(candidates: list[_Candidate], draft: _Draft, chosen_at: int | None) -> tuple[str, ...]:
+    """Return which of several schedules the plan comes from: those due at once when it was chosen.
+
+    Back-off, limits and a retry move such a run; a hint replaces it.
+    """
+    is_hinted = any(step.rule is Rule.HINT for step in draft.trail)
+    if draft.at is None or draft.source is Source.PAUSED or is_hinted:
+        return ()
+    return tuple(item.entry.key for item in candidates if item.at == chosen_at)
+
+
 def plan_next_run(
-    schedule: Schedule,
+    schedule: Schedule | Several | Sequence[Schedule | Entry],
     now_ms: int,
     *,
     anchor_at: int = 0,
@@ -148,7 +230,7 @@ def plan_next_run(
     paused: bool = False,
     paused_until: int | None = None,
 ) -> Plan:
-    """Plan a job's next run: the schedule, then each rule that may change it, in order.
+    """Plan a job's next run: the schedule, or the earliest of several, then each rule that may change it, in order.
 
     `errors` is the number of failed slots in a row; `failed` and `attempt` describe the run that just ended at
     `finished_at` (by default the last completion, else now).
@@ -158,12 +240,17 @@ def plan_next_run(
     require_whole("attempt", attempt, 1)
     if finished_at is None:
         finished_at = now_ms if last_completed_at is None else last_completed_at
-    draft = _Draft(schedule, now_ms, _SOURCES[type(schedule)])
-    draft.lay_baseline(anchor_at, last_completed_at)
-    if errors and backoff.factor(errors) > 1:
-        draft.stretch(backoff.factor(errors), anchor_at, last_completed_at)
-    if jitter_percent:
-        draft.spread(jitter_percent, key)
+    if isinstance(schedule, Sequence):
+        schedule, anchor_at = combine_with_anchor(schedule, anchor_at)
+    factor = backoff.factor(errors) if errors else 1
+    context = _Context(now_ms, anchor_at, last_completed_at, factor, Jitter(jitter_percent, key))
+    candidates: list[_Candidate] = []
+    if isinstance(schedule, Several):
+        candidates = context.candidates(schedule)
+        draft = _choose(candidates, hints.pace_at(now_ms), now_ms) or _Draft(_NEVER, now_ms, Source.ONCE)
+    else:
+        draft = context.draft(schedule, anchor_at)
+    chosen_at = draft.at
     draft.follow(hints)
     if errors:
         draft.back_off(finished_at, backoff.delay_ms(errors))
@@ -171,4 +258,5 @@ def plan_next_run(
         draft.try_again(retry, attempt, finished_at)
     draft.keep_limits(limits)
     draft.respect_pause(paused=paused, until=paused_until)
-    return Plan(draft.at, draft.source, draft.attempt, tuple(draft.trail))
+    keys = _keys_of(candidates, draft, chosen_at) if candidates else ()
+    return Plan(draft.at, draft.source, draft.attempt, tuple(draft.trail), keys)

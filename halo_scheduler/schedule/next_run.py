@@ -1,26 +1,31 @@
-"""The grid points of a schedule: the next, the previous, those between two instants, and why some got no run.
-
-A job stores the reasons since its last counted slot in order, each with its end: `downtime<30000,running<50000`.
-A run stores the reason for everything it passed over (`running`), or each with its count (`30 downtime, 20 running`).
-"""
+"""The grid points of a schedule or of several: the next, the previous, and those between two instants."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
+from heapq import merge
 from typing import NamedTuple, Self, assert_never
 
 from halo_scheduler.grammar.checks import MAX_INSTANT
 from halo_scheduler.grammar.cron import next_cron_instant
 from halo_scheduler.grammar.interval import SECOND_MS, YEAR_MS, parse_interval
 from halo_scheduler.grammar.zone import find_zone
-from halo_scheduler.model import After, Cron, Every, Manual, Once, PassedReason, Schedule, require_jitter
+from halo_scheduler.model import (
+    After,
+    Cron,
+    Entry,
+    Every,
+    Manual,
+    Once,
+    Schedule,
+    Several,
+    require_jitter,
+)
 
 # No expression has a gap of more than 40 years.
 _LOOK_BACK_MS = 41 * YEAR_MS
 _FIRST_LOOK_BACK_MS = 60 * SECOND_MS
 _MOST_COUNTED = 10_000
-# Only attempts, pauses and restarts between two counted slots add spans; beyond this, the oldest are merged.
-_MOST_SPANS = 40
 
 
 def jitter_ms(key: str, point_at: int, distance_ms: int, percent: int) -> int:
@@ -32,6 +37,28 @@ def jitter_ms(key: str, point_at: int, distance_ms: int, percent: int) -> int:
 
     digest = blake2b(f"{key}:{point_at}".encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) % (spread_ms + 1)
+
+
+class Jitter(NamedTuple):
+    """The spread of a job's grid points: up to `percent` of the distance to the following one, by the job's key."""
+
+    percent: int = 0
+    key: str = ""
+
+    def delay_ms(self, schedule: Schedule, point_at: int) -> int:
+        """Return the delay of a schedule's grid point, which never reaches the following one."""
+        match schedule:
+            case Every(every_ms=distance_ms) | After(after_ms=distance_ms):
+                pass
+            case Cron():
+                following = _next_of_cron(schedule, point_at)
+                distance_ms = 0 if following is None else following - point_at
+            case _:
+                return 0
+        return jitter_ms(self.key, point_at, distance_ms, self.percent)
+
+
+NO_JITTER = Jitter()
 
 
 class DueCount(int):
@@ -49,7 +76,7 @@ class DueCount(int):
 
 
 def next_run(
-    schedule: Schedule, now_ms: int, *, anchor_at: int = 0, last_completed_at: int | None = None
+    schedule: Schedule | Several, now_ms: int, *, anchor_at: int = 0, last_completed_at: int | None = None
 ) -> int | None:
     """Return the next time of a schedule, strictly after now; only `after` may be due at once."""
     match schedule:
@@ -64,14 +91,30 @@ def next_run(
             return schedule.due_at if schedule.due_at > now_ms else None
         case Manual():
             return None
+        case Several():
+            candidates = (
+                next_run(
+                    entry.schedule,
+                    now_ms,
+                    anchor_at=entry.anchor(anchor_at),
+                    last_completed_at=last_completed_at,
+                )
+                for entry in schedule.entries
+            )
+            return min((at for at in candidates if at is not None), default=None)
         case _:
             assert_never(schedule)
 
 
 def previous_run(
-    schedule: Schedule, now_ms: int, *, anchor_at: int = 0, last_completed_at: int | None = None
+    schedule: Schedule | Several,
+    now_ms: int,
+    *,
+    anchor_at: int = 0,
+    last_completed_at: int | None = None,
+    jitter: Jitter = NO_JITTER,
 ) -> int | None:
-    """Return the last time of a schedule at or before now."""
+    """Return the last time of a schedule at or before now; `jitter` moves the points of several schedules only."""
     match schedule:
         case Every():
             return None if now_ms < anchor_at else now_ms - (now_ms - anchor_at) % schedule.every_ms
@@ -80,20 +123,30 @@ def previous_run(
         case After() | Once() | Manual():
             point = _single_point(schedule, last_completed_at)
             return point if point is not None and point <= now_ms else None
+        case Several():
+            last = (
+                previous_due(entry, now_ms, entry.anchor(anchor_at), last_completed_at, jitter)
+                for entry in schedule.entries
+            )
+            return max((at for at in last if at is not None), default=None)
         case _:
             assert_never(schedule)
 
 
 def count_due(
-    schedule: Schedule,
+    schedule: Schedule | Several,
     after_at: int,
     until_at: int,
     *,
     anchor_at: int = 0,
     last_completed_at: int | None = None,
     most: int = _MOST_COUNTED,
+    jitter: Jitter = NO_JITTER,
 ) -> DueCount:
-    """Return how many grid points lie in (after_at, until_at]; for cron, counting stops at `most`."""
+    """Return how many grid points lie in (after_at, until_at]; except for `every`, counting stops at `most`.
+
+    Points of several schedules that coincide count once; `jitter` moves only these, as each has its own.
+    """
     if until_at <= after_at:
         return DueCount(0)
     match schedule:
@@ -107,6 +160,9 @@ def count_due(
         case After() | Once() | Manual():
             point = _single_point(schedule, last_completed_at)
             return DueCount(int(point is not None and after_at < point <= until_at))
+        case Several():
+            points = due_points(schedule, after_at, anchor_at, last_completed_at, jitter)
+            return _count_points(points, until_at, most)
         case _:
             assert_never(schedule)
 
@@ -179,101 +235,94 @@ def _previous_of_cron(schedule: Cron, now_ms: int) -> int | None:
 
 
 def _count_cron(schedule: Cron, after_at: int, until_at: int, most: int) -> DueCount:
-    count = 0
-    point = _next_of_cron(schedule, after_at)
-    while point is not None and point <= until_at:
+    return _count_points(_points_after(schedule, after_at, 0), until_at, most)
+
+
+def _count_points(points: Iterator[int], until_at: int, most: int) -> DueCount:
+    """Count different instants up to `until_at`, which come in order."""
+    count, last = 0, None
+    for point in points:
+        if point > until_at:
+            break
+        if point == last:
+            continue
         if count >= most:
             return DueCount(count, capped=True)
-        count += 1
-        point = _next_of_cron(schedule, point)
+        count, last = count + 1, point
     return DueCount(count)
 
 
-class Span(NamedTuple):
-    """The points after the previous span, up to and including `until`, were passed over for one reason."""
-
-    reason: str
-    until: int
-
-
-def read_spans(text: str) -> list[Span]:
-    """Return the stored spans of a job; those of older versions without an instant are left out."""
-    items = (item.rpartition("<") for item in text.split(",") if "<" in item)
-    return [Span(reason, int(until)) for reason, _, until in items]
+def _points_after(schedule: Every | Cron, at: int, anchor_at: int) -> Iterator[int]:
+    point = next_run(schedule, at, anchor_at=anchor_at)
+    while point is not None:
+        yield point
+        point = next_run(schedule, point, anchor_at=anchor_at)
 
 
-def with_span(text: str, reason: PassedReason | None, until: int | None) -> str:
-    """Add a reason for everything since the last span; no change if that is already covered."""
-    if reason is None or until is None:
-        return text
-    if not text:
-        return f"{reason}<{until}"
-    spans = read_spans(text)
-    if spans and spans[-1].until >= until:
-        return text
-    if spans and spans[-1].reason == reason:
-        spans.pop()
-    return _written([*spans, Span(reason, until)])
+# --- Several schedules ---------------------------------------------------------------------------------
 
 
-def cut_spans(text: str, at: int) -> str:
-    """Remove the spans that extend beyond an instant: their plan is void."""
-    if not text or _end(text) <= at:
-        return text
-    return _written(span for span in read_spans(text) if span.until <= at)
+def due_points(
+    schedule: Several, after_at: int, anchor_at: int, last_completed_at: int | None, jitter: Jitter
+) -> Iterator[int]:
+    """Return the instants after another at which one of several schedules is due, in order."""
+    return merge(
+        *(
+            _due_points(entry, after_at, entry.anchor(anchor_at), last_completed_at, jitter)
+            for entry in schedule.entries
+        )
+    )
 
 
-def spans_after(text: str, at: int) -> str:
-    """Remove the spans up to an instant: their points are counted."""
-    if not text or _end(text) <= at:
-        return ""
-    return _written(span for span in read_spans(text) if span.until > at)
+def _due_points(
+    entry: Entry, after_at: int, anchor_at: int, last_completed_at: int | None, jitter: Jitter
+) -> Iterator[int]:
+    pending = pending_point(entry.schedule, after_at, anchor_at, last_completed_at, jitter)
+    if pending is not None:
+        yield pending + jitter.delay_ms(entry.schedule, pending)
+    match entry.schedule:
+        case Every() | Cron():
+            for point in _points_after(entry.schedule, after_at, anchor_at):
+                yield point + (jitter.delay_ms(entry.schedule, point) if jitter.percent else 0)
+        case _:
+            single = _single_point(entry.schedule, last_completed_at)
+            if single is not None and single > after_at:
+                yield single + jitter.delay_ms(entry.schedule, single)
 
 
-def reason_at(text: str, at: int) -> str:
-    """Return the reason stored for an instant; "" if there is none."""
-    return next((span.reason for span in read_spans(text) if span.until >= at), "")
+def pending_point(
+    schedule: Schedule, now_ms: int, anchor_at: int, last_completed_at: int | None, jitter: Jitter
+) -> int | None:
+    """Return the grid point at or before now whose jitter still lies ahead; None if there is none."""
+    if not jitter.percent or (isinstance(schedule, Cron) and not _may_be_pending(schedule, now_ms, jitter)):
+        return None
+    point = previous_run(schedule, now_ms, anchor_at=anchor_at, last_completed_at=last_completed_at)
+    is_ahead = point is not None and point + jitter.delay_ms(schedule, point) > now_ms
+    return point if is_ahead else None
 
 
-def count_reasons(
-    schedule: Schedule, text: str, since: int, until: int, *, anchor_at: int, total: int
-) -> dict[str, int]:
-    """Return how many of `total` points in (since, until] were passed over for each reason."""
-    counts: dict[str, int] = {}
-    left, begin = total, since
-    for span in read_spans(text):
-        end = min(span.until, until)
-        if left > 0 and end > begin:
-            found = min(left, int(count_due(schedule, begin, end, anchor_at=anchor_at, most=left)))
-            counts[span.reason] = counts.get(span.reason, 0) + found
-            left, begin = left - found, end
-    counts[""] = counts.get("", 0) + left
-    return {reason: count for reason, count in counts.items() if count}
+def _may_be_pending(schedule: Cron, now_ms: int, jitter: Jitter) -> bool:
+    """Return whether a point lies so shortly before now that its jitter can lie ahead; it is cheap to tell.
+
+    The delay is at most `percent` of the distance from the point to the next one.
+    """
+    following = _next_of_cron(schedule, now_ms)
+    if following is None:
+        return False
+    reach_ms = (following - now_ms) * jitter.percent // (100 - jitter.percent)
+    first = _next_of_cron(schedule, now_ms - reach_ms - SECOND_MS)
+    return first is not None and first <= now_ms
 
 
-def summarize(counts: Mapping[str, int]) -> str:
-    """Return the summary of passed-over points that a run stores; unknown reasons are left out."""
-    if len(counts) == 1:
-        return next(iter(counts))
-    return ", ".join(f"{count} {reason}" for reason, count in counts.items() if reason)
-
-
-def read_summary(text: str, passed_over: int) -> dict[str, int]:
-    """Return the reasons stored with a run, each with the number of points passed over for it."""
-    counts: dict[str, int] = {}
-    for item in text.split(", "):
-        count, _, reason = item.partition(" ")
-        if not count.isdecimal() or not reason:
-            return {text: passed_over} if passed_over else {}
-        counts[reason] = int(count)
-    return counts
-
-
-def _end(text: str) -> int:
-    """Return the instant up to which the spans cover points."""
-    spans, _, end = text.rpartition("<")
-    return int(end) if spans else 0
-
-
-def _written(spans: Iterable[Span]) -> str:
-    return ",".join(f"{reason}<{until}" for reason, until in list(spans)[-_MOST_SPANS:])
+def previous_due(
+    entry: Entry, now_ms: int, anchor_at: int, last_completed_at: int | None, jitter: Jitter
+) -> int | None:
+    """Return the last instant at or before now at which one of several schedules was due."""
+    point = previous_run(entry.schedule, now_ms, anchor_at=anchor_at, last_completed_at=last_completed_at)
+    if point is None or not jitter.percent:
+        return point
+    due_at = point + jitter.delay_ms(entry.schedule, point)
+    if due_at <= now_ms:
+        return due_at
+    before = previous_run(entry.schedule, point - 1, anchor_at=anchor_at, last_completed_at=last_completed_at)
+    return None if before is None else before + jitter.delay_ms(entry.schedule, before)

@@ -6,7 +6,7 @@ from typing import NamedTuple, assert_never
 
 from halo_scheduler.grammar.cron_fields import CronFields
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
+from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
 
 
 class Dates(NamedTuple):
@@ -38,7 +38,8 @@ class DayRule(NamedTuple):
 class Meaning(NamedTuple):
     """The meaning of a schedule: two schedules that are equal here have the same runs.
 
-    `value` is the interval in force in milliseconds, the due second, or the tables of a cron expression.
+    `value` is the interval in force in milliseconds, the due second, the tables of a cron expression, or the set of
+    the meanings of several schedules.
     """
 
     kind: str
@@ -57,7 +58,7 @@ class CronMeaning(NamedTuple):
     timezone: str | None
 
 
-def normal(schedule: Schedule) -> Meaning:
+def normal(schedule: Schedule | Several) -> Meaning:
     """Return the meaning of a schedule; the anchor and the jitter of the job are no part of it."""
     match schedule:
         case Every():
@@ -70,6 +71,8 @@ def normal(schedule: Schedule) -> Meaning:
             return Meaning(schedule.kind, schedule.due_at // SECOND_MS)
         case Manual():
             return Meaning(schedule.kind)
+        case Several():
+            return Meaning(schedule.kind, frozenset(normal(item) for item in schedule.schedules))
         case _:
             assert_never(schedule)
 

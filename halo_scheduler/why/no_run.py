@@ -16,7 +16,8 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.rules.chains import chain_of, waiting_runs
 from halo_scheduler.rules.situation import due_waiting
-from halo_scheduler.schedule.next_run import next_run, previous_run, reason_at
+from halo_scheduler.schedule.next_run import next_run, previous_run
+from halo_scheduler.schedule.passed_over import reason_at
 from halo_scheduler.why.inquiry import Answer, Downtime, Inquiry, SpellKind, Verdict, point_in
 from halo_scheduler.why.journal import by_words, gap_at
 from halo_scheduler.why.runs import passed_reasons, passed_words, run_sentences

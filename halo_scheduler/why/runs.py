@@ -7,7 +7,7 @@ from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Outcome, PassedReason, Run, Source, Trigger
 from halo_scheduler.model.messages import MessageKind
-from halo_scheduler.schedule.next_run import read_summary
+from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.store import Store
 from halo_scheduler.wording.measures import duration_in_words, moment_in_words

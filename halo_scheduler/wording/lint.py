@@ -16,7 +16,7 @@ from halo_scheduler.grammar.cron_fields import HOUR, MINUTE, SECOND, CronFields
 from halo_scheduler.grammar.english import MONTHS, clock_time, counted, listed, ordinal, short_date
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, SECOND_MS, YEAR_MS, interval_in_words
 from halo_scheduler.grammar.zone import ClockChange, clock_changes, find_zone, local_time, wall_time
-from halo_scheduler.model import SHORTEST_EVERY_MS, After, Cron, Every, Manual, Once, Schedule
+from halo_scheduler.model import SHORTEST_EVERY_MS, After, Cron, Every, Manual, Once, Schedule, Several
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.wording.schedules import once_wall_time
 
@@ -60,7 +60,7 @@ class Note:
 
 
 def lint(
-    schedule: Schedule,
+    schedule: Schedule | Several,
     now_ms: int,
     *,
     anchor_at: int = 0,
@@ -79,6 +79,15 @@ def lint(
             notes = list(_once(schedule, now_ms, timezone))
         case Manual():
             notes = []
+        case Several():
+            notes = [
+                note
+                for entry in schedule.entries
+                for note in lint(entry.schedule, now_ms, anchor_at=entry.anchor(anchor_at), timezone=timezone)
+                # A used `once` stays listed.
+                if note.code is not LintCode.IN_THE_PAST
+            ]
+            notes = list(dict.fromkeys(notes))
         case _:
             assert_never(schedule)
     return [*notes, *_overlap(schedule, now_ms, anchor_at, time_limit_ms)]
@@ -217,7 +226,9 @@ def _change_message(schedule: Cron, change: ClockChange, times: list[int]) -> st
     return f"{which}: {runs} will happen in the first pass only."
 
 
-def _overlap(schedule: Schedule, now_ms: int, anchor_at: int, time_limit_ms: int | None) -> Iterator[Note]:
+def _overlap(
+    schedule: Schedule | Several, now_ms: int, anchor_at: int, time_limit_ms: int | None
+) -> Iterator[Note]:
     distance_ms = _shortest_distance(schedule, now_ms, anchor_at)
     if time_limit_ms is None or distance_ms is None or distance_ms >= time_limit_ms:
         return
@@ -229,11 +240,11 @@ def _overlap(schedule: Schedule, now_ms: int, anchor_at: int, time_limit_ms: int
     yield Note(LintCode.OVERLAPS_ITSELF, message, Severity.INFO)
 
 
-def _shortest_distance(schedule: Schedule, now_ms: int, anchor_at: int) -> int | None:
+def _shortest_distance(schedule: Schedule | Several, now_ms: int, anchor_at: int) -> int | None:
     """Return the shortest distance between the next grid points; None for schedules without a grid."""
     if isinstance(schedule, Every):
         return schedule.every_ms
-    if not isinstance(schedule, Cron):
+    if not isinstance(schedule, Cron | Several):
         return None
     points = [now_ms]
     while len(points) <= _COMPARED_RUNS:

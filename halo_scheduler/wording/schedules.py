@@ -8,14 +8,14 @@ from typing import assert_never
 from halo_scheduler.grammar.english import clock_time, short_date, time_of_day, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 from halo_scheduler.grammar.zone import MINUTE_S, local_time, wall_seconds, wall_time
-from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
+from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
 from halo_scheduler.model.situation import is_late
 
 _DAYS_BY_NAME = 7
 _COUNTED_IN_DAYS_MS = 2 * DAY_MS
 
 
-def describe(schedule: Schedule) -> str:
+def describe(schedule: Schedule | Several) -> str:
     """Return what a schedule means: "every 15 minutes", "at 09:00 on weekdays (Europe/Berlin)".
 
     The words are exact: `parse_schedule` reads them back as a schedule with the same runs.
@@ -34,6 +34,9 @@ def describe(schedule: Schedule) -> str:
             return _once(schedule)
         case Manual():
             return "manual only"
+        case Several():
+            # No words of a single schedule contain a semicolon.
+            return "; ".join(describe(item) for item in schedule.schedules)
         case _:
             assert_never(schedule)
 

@@ -18,15 +18,16 @@ from halo_scheduler.grammar.english import (
     time_of_day,
 )
 from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
-from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
+from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
 from halo_scheduler.wording.schedules import describe, once_wall_time
 
 _MOST_TIMES = 6
+_LONGEST_LIST = 28
 _FROM_MONDAY = (1, 2, 3, 4, 5, 6, 0)
 _SHORT_UNITS = {"second": "s", "minute": "min", "hour": "h"}
 
 
-def describe_shortly(schedule: Schedule) -> str:
+def describe_shortly(schedule: Schedule | Several) -> str:
     """Return a schedule in as few words as stay clear."""
     match schedule:
         case Every():
@@ -41,8 +42,20 @@ def describe_shortly(schedule: Schedule) -> str:
             return f"{short_date(moment)} {clock_time(moment)}"
         case Manual():
             return describe(schedule)
+        case Several():
+            return _several([describe_shortly(item) for item in schedule.schedules])
         case _:
             assert_never(schedule)
+
+
+def _several(phrases: list[str]) -> str:
+    """Return a few short phrases, with what they have in common said once: "daily 09:00, 14:30"; else their number."""
+    days = {phrase.rpartition(" ")[0] for phrase in phrases}
+    times = [phrase.rpartition(" ")[2] for phrase in phrases]
+    if len(days) == 1 and all(":" in time for time in times):
+        phrases = [f"{days.pop()} {times[0]}".lstrip(), *times[1:]]
+    words = ", ".join(phrases)
+    return words if len(words) <= _LONGEST_LIST else f"{len(phrases)} schedules"
 
 
 def _every(pace_ms: int) -> str:

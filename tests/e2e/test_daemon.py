@@ -22,7 +22,7 @@ from halo_scheduler import Cron, Every, Manual, Outcome, Run
 from halo_scheduler.errors import StoreError
 from halo_scheduler.ipc.client import ChangeStream, socket_path
 from halo_scheduler.model import Follower, FollowOn, PassedReason
-from halo_scheduler.schedule.next_run import read_summary
+from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.service.scheduler import Scheduler
 
 _BIN = Path(sys.executable).parent

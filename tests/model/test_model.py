@@ -657,6 +657,7 @@ def test_a_plan_can_be_written_down() -> None:
         "source": "every",
         "attempt": 1,
         "trail": [{"rule": "baseline", "at": 5, "source": "every", "duration_ms": None}],
+        "keys": [],
     }
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from halo_scheduler import After, Cron, Every, Manual, Once
 from halo_scheduler.model import Schedule
+from halo_scheduler.model.schedules import Several, combine
 from halo_scheduler.schedule.normal import normal
 
 
@@ -26,9 +27,10 @@ from halo_scheduler.schedule.normal import normal
         (Cron("0 9 1-31,L * *"), Cron("0 9 * * *")),
         (Cron("0 9 * * MON,MON#2,1L"), Cron("0 9 * * MON")),
         (Manual(), Manual()),
+        (combine([Every("60m"), Cron("@daily")]), combine([Cron("0 0 * * *"), Every("1h")])),
     ],
 )
-def test_the_same_runs_are_the_same_meaning(one: Schedule, other: Schedule) -> None:
+def test_the_same_runs_are_the_same_meaning(one: Schedule | Several, other: Schedule | Several) -> None:
     assert normal(one) == normal(other)
 
 
@@ -45,7 +47,9 @@ def test_the_same_runs_are_the_same_meaning(one: Schedule, other: Schedule) -> N
         (Cron("0 9 1 1 *"), Cron("0 9 1 * *")),
         (Once("2026-12-24T18:00:00Z"), Once("2026-12-24T18:00:01Z")),
         (Manual(), Every("1d")),
+        (combine([Every("1h"), Cron("@daily")]), Every("1h")),
+        (combine([Every("1h"), Cron("@daily")]), combine([Every("1h"), Cron("@weekly")])),
     ],
 )
-def test_different_runs_are_different_meanings(one: Schedule, other: Schedule) -> None:
+def test_different_runs_are_different_meanings(one: Schedule | Several, other: Schedule | Several) -> None:
     assert normal(one) != normal(other)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from halo_scheduler import Cron, Every, Outcome, Run, Trigger, count_due
 from halo_scheduler.model import PassedReason
 from halo_scheduler.rules.planning import MOST_COUNTED
-from halo_scheduler.schedule.next_run import jitter_ms, next_run, previous_run, read_summary
+from halo_scheduler.schedule.next_run import jitter_ms, next_run, previous_run
+from halo_scheduler.schedule.passed_over import read_summary
 
 
 class GridAccount:

@@ -10,6 +10,7 @@ from timing import at_most_ms
 
 from halo_scheduler import After, Cron, CronParseError, Every, Manual, Once, lint
 from halo_scheduler.model import Schedule
+from halo_scheduler.model.schedules import combine
 from halo_scheduler.wording.lint import LintCode, Severity
 
 _NOW = utc_ms("2026-11-16T12:00Z")
@@ -251,3 +252,12 @@ def test_no_schedule_makes_the_friend_stumble(expression: Expression) -> None:
     with at_most_ms(150):
         for note in lint(schedule, _NOW, time_limit_ms=7_200_000):
             assert note.message.endswith((".", "?"))
+
+
+def test_each_of_several_schedules_is_checked_but_a_used_once_stays_listed() -> None:
+    now_ms = utc_ms("2026-07-01T12:00:00Z")
+    several = combine([Every("3s"), Once(now_ms - 1), Cron("0 9 31 * *", timezone="UTC")])
+    codes = [note.code for note in lint(several, now_ms)]
+    assert LintCode.IN_THE_PAST not in codes
+    assert codes[0] == lint(Every("3s"), now_ms)[0].code
+    assert codes[1] == lint(Cron("0 9 31 * *", timezone="UTC"), now_ms)[0].code

@@ -19,6 +19,7 @@ from halo_scheduler import (
 )
 from halo_scheduler.grammar.cron_fields import parse_fields
 from halo_scheduler.model import Schedule
+from halo_scheduler.model.schedules import combine
 from halo_scheduler.schedule.normal import Meaning, normal
 from halo_scheduler.wording.cron import describe_cron
 from halo_scheduler.wording.schedules import distance_in_words, following_words, local_words
@@ -250,3 +251,9 @@ def test_schedules_with_different_runs_have_different_words(one: Schedule, other
 def test_only_a_schedule_that_counts_from_each_end_says_when_the_others_follow() -> None:
     assert following_words(After("1h")) == "then 1 hour after each ends"
     assert following_words(Every("1h")) == ""
+
+
+def test_several_schedules_are_told_one_after_the_other() -> None:
+    several = combine([Cron("0 9 * * 1-5"), Cron("30 10 * * 6", timezone="Europe/Berlin"), Every("6h")])
+    words = "at 09:00 on weekdays; at 10:30 on Saturdays (Europe/Berlin); every 6 hours"
+    assert describe(several) == words

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from halo_scheduler import After, Cron, CronParseError, Every, Manual, Once
 from halo_scheduler.model import Schedule
+from halo_scheduler.model.schedules import Several, combine
 from halo_scheduler.schedule.normal import Meaning, normal
 from halo_scheduler.wording.short_schedules import describe_shortly
 
@@ -25,9 +26,12 @@ from halo_scheduler.wording.short_schedules import describe_shortly
         (Once("2026-12-24T18:00:00+01:00"), "24 Dec 2026 18:00"),
         (Manual(), "manual only"),
         (Cron("0 9 * * 1-5", timezone="America/New_York"), "Mon–Fri 09:00 (New York)"),
+        (combine([Cron("0 9 * * *"), Cron("30 14 * * *")]), "daily 09:00, 14:30"),
+        (combine([Cron("0 9 * * 1-5"), Cron("30 10 * * 6")]), "Mon–Fri 09:00, Sat 10:30"),
+        (combine([Cron("0 9 * * 1-5"), Cron("30 10 * * 6"), Every("6h")]), "3 schedules"),
     ],
 )
-def test_a_schedule_fits_into_a_column(schedule: Schedule, words: str) -> None:
+def test_a_schedule_fits_into_a_column(schedule: Schedule | Several, words: str) -> None:
     assert describe_shortly(schedule) == words
 
 

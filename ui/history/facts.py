@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.schedule.next_run import read_summary
+from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.measures import amount_words, took_words
 from ui.backend.backend import Asked, Backend

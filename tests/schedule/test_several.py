@@ -1,0 +1,290 @@
+"""Several schedules of a job: one grid, checked against the points of each schedule collected one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import NamedTuple
+
+import pytest
+from cases import utc_ms
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halo_scheduler import (
+    After,
+    Backoff,
+    Cron,
+    Entry,
+    Every,
+    Hints,
+    Limits,
+    Manual,
+    Once,
+    Retry,
+    ScheduleError,
+    Several,
+    Source,
+    count_due,
+    next_run,
+    plan_next_run,
+    previous_run,
+)
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS
+from halo_scheduler.model import Schedule
+from halo_scheduler.model.schedules import combine
+from halo_scheduler.schedule.next_run import Jitter, jitter_ms
+
+# The days around both clock changes, and an ordinary one.
+_DAYS = [utc_ms(text) for text in ("2026-03-29T00:00:00Z", "2026-10-25T00:00:00Z", "2026-07-01T00:00:00Z")]
+_NINE, _NOON = utc_ms("2026-07-01T09:00:00Z"), utc_ms("2026-07-01T12:00:00Z")
+_KEY = "job"
+
+_CRONS = st.builds(
+    Cron,
+    st.sampled_from(
+        ["0 9 * * *", "30 14 * * 1-5", "*/20 * * * *", "15 2 * * *", "0 */2 * * *", "0 0 * * SUN"]
+    ),
+    timezone=st.sampled_from(["UTC", "Europe/Berlin"]),
+)
+_EVERIES = st.integers(5, 300).map(lambda minutes: Every(f"{minutes}m"))
+_INSTANTS = st.builds(
+    lambda day, minute: day + minute * MINUTE_MS, st.sampled_from(_DAYS), st.integers(-1500, 1500)
+)
+_ONCES = _INSTANTS.map(Once)
+_ENTRIES = st.one_of(
+    st.builds(Entry, _CRONS | _ONCES),
+    st.builds(Entry, _EVERIES, anchor_at=st.none() | _INSTANTS),
+)
+_SEVERAL = st.lists(
+    _ENTRIES, min_size=2, max_size=6, unique_by=lambda entry: (entry.schedule, entry.anchor_at)
+).map(lambda entries: Several(tuple(entries)))
+_PERCENTS = st.sampled_from([0, 0, 3, 10])
+
+
+class _Due(NamedTuple):
+    at: int
+    key: str
+
+
+def _points(entry: Entry, anchor_at: int, since: int) -> Iterator[int]:
+    at: int | None = since
+    while at is not None:
+        at = next_run(entry.schedule, at, anchor_at=entry.anchor(anchor_at))
+        if at is not None:
+            yield at
+
+
+def _delay(schedule: Schedule, point: int, percent: int) -> int:
+    if isinstance(schedule, Once):
+        return 0
+    following = next_run(schedule, point, anchor_at=point)
+    assert following is not None
+    return jitter_ms(_KEY, point, following - point, percent)
+
+
+def _collected(several: Several, anchor_at: int, since: int, until: int, percent: int) -> list[_Due]:
+    """Return everything that is due in (since, until], schedule by schedule and point by point."""
+    found = [
+        _Due(point + _delay(entry.schedule, point, percent), entry.key)
+        for entry in several.entries
+        for point in takewhile(lambda at: at <= until, _points(entry, anchor_at, since - DAY_MS))
+    ]
+    return [item for item in found if since < item.at <= until]
+
+
+@given(_SEVERAL, _INSTANTS, _INSTANTS, _PERCENTS)
+def test_the_plan_is_the_earliest_of_all(several: Several, anchor_at: int, now_ms: int, percent: int) -> None:
+    plan = plan_next_run(several, now_ms, anchor_at=anchor_at, jitter_percent=percent, key=_KEY)
+    # Only the points of a `once` come to an end: they lie within days.
+    until = now_ms + 400 * DAY_MS if plan.at is None else plan.at
+    due = _collected(several, anchor_at, now_ms, until, percent)
+    assert plan.at == min((item.at for item in due), default=None)
+    assert list(plan.keys) == [entry.key for entry in several.entries if _Due(plan.at or 0, entry.key) in due]
+    if not percent:
+        assert next_run(several, now_ms, anchor_at=anchor_at) == plan.at
+
+
+@given(_SEVERAL, _INSTANTS, _INSTANTS, st.integers(0, DAY_MS), _PERCENTS)
+def test_points_that_coincide_count_once(
+    several: Several, anchor_at: int, after_at: int, span_ms: int, percent: int
+) -> None:
+    until_at = after_at + span_ms
+    due = {item.at for item in _collected(several, anchor_at, after_at, until_at, percent)}
+    found = count_due(several, after_at, until_at, anchor_at=anchor_at, jitter=Jitter(percent, _KEY))
+    assert found == len(due)
+    assert not found.capped
+
+
+@given(_SEVERAL, _INSTANTS, _INSTANTS, _PERCENTS)
+def test_the_previous_run_is_the_last_of_all(
+    several: Several, anchor_at: int, now_ms: int, percent: int
+) -> None:
+    found = previous_run(several, now_ms, anchor_at=anchor_at, jitter=Jitter(percent, _KEY))
+    since = now_ms - 2 * DAY_MS if found is None else found - 1
+    due = [item.at for item in _collected(several, anchor_at, since, now_ms, percent)]
+    assert found == max(due, default=None)
+
+
+@given(_SEVERAL, _INSTANTS, _INSTANTS, _PERCENTS)
+def test_walking_from_plan_to_plan_meets_each_instant_once(
+    several: Several, anchor_at: int, now_ms: int, percent: int
+) -> None:
+    until, at, met = now_ms + 3 * HOUR_MS, now_ms, []
+    while True:
+        plan = plan_next_run(several, at, anchor_at=anchor_at, jitter_percent=percent, key=_KEY)
+        if plan.at is None or plan.at > until:
+            break
+        at = plan.at
+        met.append(at)
+    due = {item.at for item in _collected(several, anchor_at, now_ms, until, percent)}
+    assert met == sorted(due)
+
+
+def test_counting_several_stops_at_its_cap_and_says_so() -> None:
+    several = combine([Cron("* * * * *"), Every("1h")])
+    found = count_due(several, 0, 10 * DAY_MS, most=100)
+    assert (found, found.capped) == (100, True)
+
+
+def test_schedules_that_coincide_are_one_run_that_names_both() -> None:
+    plan = plan_next_run([Cron("0 12 * * *", timezone="UTC"), Every("3h")], _NINE, anchor_at=_NINE)
+    assert (plan.at, plan.source, plan.keys) == (_NOON, Source.CRON, ("1", "2"))
+
+
+def test_a_point_whose_jitter_lies_ahead_waits_for_it() -> None:
+    several = combine([Cron("0 9 * * *", timezone="UTC"), Cron("0 9 * * 1", timezone="UTC")])
+    plan = plan_next_run(several, _NINE, jitter_percent=10, key=_KEY)
+    assert plan.at == _NINE + jitter_ms(_KEY, _NINE, DAY_MS, 10) > _NINE
+    assert plan.keys == ("1",)
+
+
+def test_an_anchor_of_its_own_moves_only_its_schedule() -> None:
+    plan = plan_next_run(
+        [Entry(Every("3h"), anchor_at=_NINE + MINUTE_MS), Every("4h")], _NINE, anchor_at=_NINE
+    )
+    assert (plan.at, plan.keys) == (_NINE + MINUTE_MS, ("1",))
+
+
+def test_the_only_schedule_of_a_list_is_planned_as_before() -> None:
+    assert plan_next_run([Every("1h")], _NINE, anchor_at=_NINE) == plan_next_run(
+        Every("1h"), _NINE, anchor_at=_NINE
+    )
+    assert plan_next_run([Manual()], _NINE).at is None
+
+
+def test_an_after_beside_other_times_counts_from_the_end() -> None:
+    several = combine([After("5m"), Cron("0 12 * * *", timezone="UTC")])
+    assert plan_next_run(several, _NINE).at == _NINE
+    assert plan_next_run(several, _NINE, last_completed_at=_NINE).at == _NINE + 5 * MINUTE_MS
+    assert plan_next_run(several, _NOON - 1, last_completed_at=_NOON - 1).keys == ("2",)
+
+
+def test_a_used_once_leaves_the_others() -> None:
+    several = combine([Once(_NINE), Every("1h")])
+    assert plan_next_run(several, _NINE, anchor_at=_NINE).keys == ("2",)
+    assert plan_next_run(combine([Once(_NINE), Once(_NINE - 1)]), _NINE).at is None
+
+
+def test_the_last_once_can_still_be_retried() -> None:
+    several = combine([Once(_NINE), Once(_NINE - HOUR_MS)])
+    plan = plan_next_run(several, _NINE, failed=True, retry=Retry(attempts=2, delay_ms=MINUTE_MS))
+    assert (plan.at, plan.source, plan.attempt) == (_NINE + MINUTE_MS, Source.RETRY, 2)
+
+
+def test_a_pace_replaces_all_but_a_once() -> None:
+    hints = Hints(interval_ms=2 * HOUR_MS, expires_at=_NINE + DAY_MS)
+    later, sooner = Once(_NOON), Once(_NINE + HOUR_MS)
+    hinted = plan_next_run([Every("1h"), later], _NINE, anchor_at=_NINE, hints=hints)
+    assert (hinted.at, hinted.source, hinted.keys) == (_NINE + 2 * HOUR_MS, Source.HINT_INTERVAL, ())
+    kept = plan_next_run([Every("30m"), sooner], _NINE, anchor_at=_NINE, hints=hints)
+    assert (kept.at, kept.source, kept.keys) == (sooner.due_at, Source.ONCE, ("2",))
+
+
+def test_limits_move_a_run_of_several_but_not_that_of_a_once() -> None:
+    limits = Limits(min_ms=2 * HOUR_MS)
+    moved = plan_next_run([Every("1h"), Once(_NOON)], _NINE, anchor_at=_NINE, limits=limits)
+    assert (moved.at, moved.source, moved.keys) == (_NINE + 2 * HOUR_MS, Source.CLAMPED_MIN, ("1",))
+    kept = plan_next_run([Every("2h"), Once(_NINE + HOUR_MS)], _NINE, anchor_at=_NINE, limits=limits)
+    assert (kept.at, kept.keys) == (_NINE + HOUR_MS, ("2",))
+
+
+def test_back_off_keeps_the_schedule_it_delays() -> None:
+    plan = plan_next_run(
+        [Every("5m"), Every("7m")], _NINE, anchor_at=_NINE, errors=1, backoff=Backoff.ladder(10 * MINUTE_MS)
+    )
+    assert (plan.at, plan.source, plan.keys) == (_NINE + 10 * MINUTE_MS, Source.BACKOFF, ("1",))
+
+
+def test_doubling_acts_on_each_schedule() -> None:
+    crons = Cron("10 * * * *", timezone="UTC")
+    plan = plan_next_run([Every("5m"), crons], _NINE, anchor_at=_NINE, errors=2, backoff=Backoff.double())
+    assert (plan.at, plan.keys) == (_NINE + 10 * MINUTE_MS, ("2",))
+
+
+def test_a_pause_wins_over_several() -> None:
+    plan = plan_next_run([Every("5m"), Every("7m")], _NINE, paused_until=_NOON)
+    assert (plan.at, plan.source, plan.keys) == (_NOON, Source.PAUSED, ())
+
+
+# --- the value -----------------------------------------------------------------------------------------
+
+
+def test_entries_without_a_key_get_the_first_free_number() -> None:
+    several = combine(
+        [Every("1h"), Entry(Every("2h"), key="1"), Entry(Every("3h"), key="night"), Every("4h")]
+    )
+    assert isinstance(several, Several)
+    assert [entry.key for entry in several.entries] == ["2", "1", "night", "3"]
+    assert [entry.schedule for entry in several.find(["night", "2"])] == [Every("1h"), Every("3h")]
+
+
+def test_one_schedule_stays_itself() -> None:
+    assert combine([Every("1h")]) == Every("1h")
+
+
+@pytest.mark.parametrize(
+    ("schedules", "path", "words"),
+    [
+        ([], "schedules", "is empty; say when the job runs"),
+        ([Every("1h"), Manual()], "schedules[1].kind", "a manual job has no other schedules"),
+        ([Every("1h"), Every("1h")], "schedules[1]", "the same schedule is there twice"),
+        (
+            [Entry(Every("1h"), key="a"), Entry(Every("2h"), key="a")],
+            "schedules[1].key",
+            "the key of another",
+        ),
+        ([Every(f"{n}m") for n in range(1, 22)], "schedules", "at most 20 schedules"),
+        ([Every("1h"), "2h"], "schedules[1].schedule", "one schedule, like Every('15m')"),
+    ],
+)
+def test_what_cannot_be_combined_is_refused(schedules: list[Schedule], path: str, words: str) -> None:
+    with pytest.raises(ScheduleError, match=f".*{words}".replace("(", r"\(").replace(")", r"\)")) as caught:
+        combine(schedules)
+    assert caught.value.path == path
+
+
+def test_a_key_is_a_short_name() -> None:
+    with pytest.raises(ScheduleError, match="short name"):
+        Entry(Every("1h"), key="Nine o'clock")
+
+
+def test_only_every_counts_from_an_anchor() -> None:
+    with pytest.raises(ScheduleError, match="only `every` counts from an anchor"):
+        Entry(Cron("@daily"), anchor_at=5)
+
+
+@given(_SEVERAL)
+def test_the_json_form_reads_back(several: Several) -> None:
+    assert Several.from_form({"schedules": several.to_dict()["schedules"]}) == several
+
+
+def test_the_json_form_is_a_list_of_schedules_with_keys() -> None:
+    several = combine([Entry(Every("1h"), anchor_at=5), Cron("@daily")])
+    assert several.to_dict() == {
+        "kind": "several",
+        "schedules": [
+            {"key": "1", "kind": "every", "every": "1h", "anchor_at": 5},
+            {"key": "2", "kind": "cron", "cron": "@daily", "timezone": None},
+        ],
+    }
