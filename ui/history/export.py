@@ -266,7 +266,7 @@ def _pages(choice: Choice, scheduler: Scheduler, is_cancelled: Callable[[], bool
         yield runs, names
         sleep(_BREATH_S)
     if is_cancelled():
-        raise ExportError("the export was cancelled")  # What was written so far is no whole.
+        raise ExportError("the export was cancelled")  # The file is incomplete.
 
 
 def _hits(choice: Choice, scheduler: Scheduler, is_cancelled: Callable[[], bool]) -> Iterator[list[Run]]:

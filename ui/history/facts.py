@@ -135,9 +135,9 @@ def read_relations(scheduler: Scheduler, run: Run) -> Relations:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line: what it is, and what it was; some texts are there to be copied, some addresses to be opened.
+    """A label and a value, with an optional text to copy and an optional URL to open.
 
-    One with a `run_id` leads to that run; `aside` is said behind it.
+    With a `run_id` the value links to that run; `aside` is shown after it.
     """
 
     name: str
@@ -154,90 +154,88 @@ def tr(text: str) -> str:
 
 
 def facts_of(run: Run, now_ms: int, relations: Relations = NO_RELATIONS) -> list[Fact]:
-    """Return everything that is known of a run but what it printed."""
+    """Return everything known about a run except its output."""
     found = [
-        (tr("Planned for"), moment(run.slot_at) if run.slot_at is not None else ""),
+        (tr("Scheduled for"), moment(run.slot_at) if run.slot_at is not None else ""),
         (tr("Started"), _started(run)),
         (_ended_name(run), _ended(run)),
-        (tr("Took"), _took(run, now_ms)),
-        (tr("Ended with"), _end_code(run)),
+        (tr("Duration"), _took(run, now_ms)),
+        (tr("Result"), _end_code(run)),
         (tr("Cost"), amount_words(run.cost)),
-        (tr("Try"), str(run.attempt) if run.attempt > 1 else ""),
+        (tr("Attempt"), str(run.attempt) if run.attempt > 1 else ""),
         (tr("Started by"), "" if relations.cause is not None or run.started_at is None else _who(run)),
-        (tr("Why then"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
-        (tr("Passed over"), passed_words(run)),
-        (tr("Proposed"), proposal_words(run.proposal)),
+        (tr("Schedule"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
+        (tr("Coalesced"), passed_words(run)),
+        (tr("Hint"), proposal_words(run.proposal)),
         (tr("Note"), _text(run.note)),
     ]
-    # What it was about tells more than when it was.
+    # The work item says more about a run than its times do.
     return [
         *_item_facts(run),
         *(Fact(name, value) for name, value in found if value),
-        *_chain_facts(run, relations, now_ms),
+        *_chain_facts(relations, now_ms),
     ]
 
 
-def _chain_facts(run: Run, relations: Relations, now_ms: int) -> list[Fact]:
-    """Return which run came before this one in a chain, and which ones after it; each leads there."""
+def _chain_facts(relations: Relations, now_ms: int) -> list[Fact]:
+    """Return the runs before and after this one in its chain, as links."""
     facts = []
     cause = relations.cause
     if cause is not None:
         when = tr("run of {when}").format(when=short_moment(cause.at, now_ms))
-        # One that was skipped never ran.
-        name = tr("After") if run.started_at is None else tr("Ran after")
-        facts.append(Fact(name, job_words(cause.job), run_id=cause.run_id, aside=when))
+        facts.append(Fact(tr("Triggered by"), job_words(cause.job), run_id=cause.run_id, aside=when))
     then = []
     for one in relations.caused:
         ended = f"{outcome_words(one.outcome).lower()}, {short_moment(one.at, now_ms)}"
         then.append(Fact("", job_words(one.job), run_id=one.run_id, aside=ended))
-    words = tr("{name}, which waits for its turn")
+    words = tr("{name} (waiting)")
     then += [Fact("", words.format(name=job_words(job))) for job in relations.waiting]
     if then:
-        then[0] = replace(then[0], name=tr("Then"))
+        then[0] = replace(then[0], name=tr("Triggered"))
     return facts + then
 
 
 def _item_facts(run: Run) -> list[Fact]:
-    """Return what a run worked on and where that can be seen."""
+    """Return the work item of a run and its URL."""
     item = item_words(run.work_id, run.work_title)
-    facts = [Fact(tr("Worked on"), item)] if item else []
+    facts = [Fact(tr("Work item"), item)] if item else []
     if run.work_url:
-        # What is pasted into a terminal must not bring a line break with it.
+        # The URL may be pasted into a terminal, so it must not contain a line break.
         copied = one_line(run.work_url, _LONGEST_ADDRESS)
         address = web_address(run.work_url)
-        facts.append(Fact(tr("Its address"), _text(copied), copied=copied, address=address))
+        facts.append(Fact(tr("URL"), _text(copied), copied=copied, address=address))
     return facts
 
 
 def problem_of(run: Run) -> str:
-    """Return the sentence on what went wrong or why nothing ran, or nothing."""
+    """Return what went wrong or why nothing ran, as a sentence; empty for neither."""
     if run.error:
         return as_sentence(_text(run.error))
     if run.reason is not None:
-        return as_sentence(tr("It did not run: {reason}").format(reason=reason_words(run.reason)))
+        return as_sentence(tr("Did not run: {reason}").format(reason=reason_words(run.reason)))
     return {
-        Outcome.FAILURE: tr("It failed without a word on why."),
-        Outcome.TIMEOUT: tr("It took longer than its time limit and was stopped."),
-        Outcome.MISSED: tr("Halo was not running at its time."),
-        Outcome.INTERRUPTED: tr("Halo was ended while it ran, so how it went is not known."),
+        Outcome.FAILURE: tr("Failed without an error message."),
+        Outcome.TIMEOUT: tr("Stopped at its time limit."),
+        Outcome.MISSED: tr("Halo was off at the scheduled time."),
+        Outcome.INTERRUPTED: tr("Halo ended during this run; its result is unknown."),
     }.get(run.outcome, "")
 
 
 def advice_of(run: Run) -> str:
-    """Return what can be done about it, or nothing."""
+    """Return what the user can do about it; empty for nothing."""
     if run.reason in (SkipReason.PAUSED, SkipReason.DISABLED) and run.trigger is Trigger.CHAIN:
-        return tr("Resume it, so that it runs after the other job again, or take it out there.")
+        return tr("Resume this job, or remove it from the next jobs of the other one.")
     if run.reason in _REASONED:
         return _advice_of_reason(run.reason)
     return {
-        Outcome.FAILURE: tr("See below what it printed. Then run it again, or change the job."),
-        Outcome.TIMEOUT: tr("Give it more time in the job, or see below where it got stuck."),
-        Outcome.MISSED: tr("Run it now if it is still needed."),
-        Outcome.INTERRUPTED: tr("See how far it got, and run it again if it is safe to."),
+        Outcome.FAILURE: tr("Check the output, then run again or edit the job."),
+        Outcome.TIMEOUT: tr("Check the output for where it got stuck, or raise the time limit."),
+        Outcome.MISSED: tr("Run it now if it's still needed."),
+        Outcome.INTERRUPTED: tr("Check how far it got before running it again."),
     }.get(run.outcome, "")
 
 
-# What is to be done depends on the reason more than on the outcome.
+# For these, the advice depends on the reason, not on the outcome.
 _REASONED = (
     SkipReason.CAP,
     SkipReason.NEEDS_INPUT,
@@ -250,11 +248,11 @@ _REASONED = (
 def _advice_of_reason(reason: SkipReason) -> str:
     return {
         SkipReason.CAP: tr(
-            "Its schedule goes on tomorrow. Until then you can run it manually or raise its daily limit."
+            "Scheduled runs resume tomorrow. Until then, run it manually or raise the daily limit."
         ),
-        SkipReason.NEEDS_INPUT: tr("Answer the question or dismiss it; then its schedule goes on."),
+        SkipReason.NEEDS_INPUT: tr("Answer or dismiss the question to resume scheduled runs."),
         SkipReason.SOURCE_UNAVAILABLE: tr(
-            "It asks again at its next time. If it stays so, check where its work comes from in the job."
+            "The next run tries again. If this keeps happening, check the job's work queue."
         ),
         SkipReason.CONDITION: tr(
             "Manual runs ignore conditions. If this happens often, let the job wait longer."
@@ -264,26 +262,26 @@ def _advice_of_reason(reason: SkipReason) -> str:
 
 
 def source_words(source: Source) -> str:
-    """Return why a run was planned for just this instant."""
+    """Return which rule determined the time of a run."""
     return {
-        Source.EVERY: tr("its schedule, counted from its start"),
-        Source.AFTER: tr("its schedule, counted from the end of the run before"),
-        Source.CRON: tr("its schedule"),
-        Source.ONCE: tr("its one time"),
-        Source.HINT_INTERVAL: tr("the pace of a hint"),
-        Source.HINT_ONCE: tr("the time of a hint"),
-        Source.CLAMPED_MIN: tr("the shortest time allowed between two runs"),
-        Source.CLAMPED_MAX: tr("the longest time allowed between two runs"),
-        Source.BACKOFF: tr("it waited longer after errors"),
-        Source.RETRY: tr("another try after it failed"),
-        Source.CATCH_UP: tr("it caught up on what was missed"),
-        Source.PAUSED: tr("its pause was over"),
-        Source.MANUAL: tr("it was asked for"),
+        Source.EVERY: tr("fixed interval"),
+        Source.AFTER: tr("fixed gap after the previous run"),
+        Source.CRON: tr("set times"),
+        Source.ONCE: tr("one-time"),
+        Source.HINT_INTERVAL: tr("interval of a hint"),
+        Source.HINT_ONCE: tr("time of a hint"),
+        Source.CLAMPED_MIN: tr("minimum time between runs"),
+        Source.CLAMPED_MAX: tr("maximum time between runs"),
+        Source.BACKOFF: tr("back-off after failures"),
+        Source.RETRY: tr("retry after a failure"),
+        Source.CATCH_UP: tr("catch-up of missed runs"),
+        Source.PAUSED: tr("end of a pause"),
+        Source.MANUAL: tr("manual run"),
     }[source]
 
 
 def passed_words(run: Run) -> str:
-    """Return how many times were passed over before a run, and why."""
+    """Return how many slots were coalesced into a run, and why."""
     if not run.passed_over:
         return ""
     return " · ".join(
@@ -299,20 +297,20 @@ def _times(count: int) -> str:
 def _why_passed(reason: str) -> str:
     known: dict[str, str] = {
         PassedReason.RUNNING: tr("it was still running"),
-        PassedReason.BACKOFF: tr("it waited after errors"),
-        PassedReason.HINT: tr("a hint gave another time"),
+        PassedReason.BACKOFF: tr("it was backing off after failures"),
+        PassedReason.HINT: tr("a hint set another time"),
         PassedReason.LIMITS: tr("its limits allowed no earlier time"),
         PassedReason.PAUSED: tr("it was paused"),
-        PassedReason.DISABLED: tr("it was switched off"),
+        PassedReason.DISABLED: tr("it was disabled"),
         PassedReason.EDITED: tr("the job was changed"),
         PassedReason.DOWNTIME: tr("Halo was not running"),
         PassedReason.SLEEP: tr("the computer slept"),
         PassedReason.DELAYED: tr("Halo was suspended or held up"),
-        PassedReason.AT_CAPACITY: tr("as many runs as allowed were under way"),
+        PassedReason.AT_CAPACITY: tr("the limit of concurrent runs was reached"),
         PassedReason.CONDITION: tr("it waited for its conditions"),
-        PassedReason.QUIET_TIME: tr("it waited for the end of quiet hours"),
-        PassedReason.RESOURCES: tr("the computer had no resources to start it"),
-        PassedReason.DISK_FULL: tr("the disk was too full to start it"),
+        PassedReason.QUIET_TIME: tr("it waited until quiet hours ended"),
+        PassedReason.RESOURCES: tr("the computer was out of resources"),
+        PassedReason.DISK_FULL: tr("the disk was full"),
         PassedReason.OUTAGE: tr("the database could not be written"),
         PassedReason.CLOCK_WENT_BACK: tr("the clock was set back"),
         PassedReason.ZONE_CHANGED: tr("the computer moved to another time zone"),
@@ -362,9 +360,9 @@ def _who(run: Run) -> str:
     words = {
         Trigger.SCHEDULE: tr("its schedule"),
         Trigger.MANUAL: tr("you, manually"),
-        Trigger.CHAIN: tr("another job that ended"),
+        Trigger.CHAIN: tr("another job"),
         Trigger.ANSWER: tr("your answer"),
-        Trigger.TEST: tr("a test in the editor"),
+        Trigger.TEST: tr("a test run in the editor"),
     }
     return words.get(run.trigger) or trigger_words(run.trigger)
 
@@ -374,7 +372,7 @@ def _text(text: str) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Return a text that begins and ends as a sentence does; names of hosts, files and programs stay as they are."""
+    """Return a text with a capital and a full stop; names of hosts, files and programs stay as they are."""
     text = text.strip()
     ending = "" if text.endswith((".", "!", "?", "…", ":")) else "."
     first = text.split(maxsplit=1)[0] if text else ""

@@ -63,7 +63,7 @@ class Overview(QFrame):
         self._choice, self._span = choice, span
         self.chart.set_span(span)
         if choice.text:
-            # What a search finds is told by `show_found`.
+            # Search results arrive through `show_found`.
             self._shown = self._days_to_show(span)
             self.show_found(())
             return

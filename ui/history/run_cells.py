@@ -23,7 +23,7 @@ from ui.style.wording import (
 
 from .choice import JobName, run_at
 
-# Less than that is no news.
+# A shorter delay is not worth showing.
 
 
 class Column(IntEnum):

@@ -113,9 +113,7 @@ class RunList(QFrame):
         if self._model.choice.text:
             return self.tr("{count} found").format(count=f"{count:,}")
         if not self._model.is_complete:
-            return self.tr("The newest {count} runs; older ones follow as you scroll").format(
-                count=f"{count:,}"
-            )
+            return self.tr("Newest {count} runs. Scroll for more.").format(count=f"{count:,}")
         return self.tr("1 run") if count == 1 else self.tr("{count} runs").format(count=f"{count:,}")
 
     # --- Selection -----------------------------------------------------------------------------------

@@ -131,10 +131,10 @@ class RunPane(QFrame):
             facts = facts_of(self._run, self._backend.now_ms(), self._relations.found)
             self._facts.show_facts(facts)
 
-    # --- What it asked -------------------------------------------------------------------------------
+    # --- Its question --------------------------------------------------------------------------------
 
     def _ask_for_question(self, run: Run) -> None:
-        """Look whether a run left a question, or was given an answer; what never started has neither."""
+        """Load the question a run left or the answer it received; a run that never started has neither."""
         if run.outcome not in _NEVER_STARTED:
             self._backend.ask(
                 lambda scheduler: _question_of(scheduler, run),
@@ -201,7 +201,7 @@ class RunPane(QFrame):
             self._output.go_to_beginning()
 
     def set_search(self, words: str) -> None:
-        """Mark what is searched for in the outputs shown."""
+        """Highlight the search text in the output."""
         self._searched = words
         if self._output is not None:
             self._output.set_search(words)

@@ -23,7 +23,7 @@ from .run_pane import RunPane
 from .run_table import RunTableModel, State
 
 _NARROW = 900
-# In a window that is lower than this, the chart leaves its place to the runs.
+# In a window lower than this, the chart is hidden to make room for the runs.
 _LOW, _LOW_NARROW = 600, 760
 _LEAST = QSize(600, 400)
 _LIST_SHARE, _PANE_SHARE = 11, 9
@@ -93,7 +93,7 @@ class HistoryWindow(QWidget):
             return
         run, job = found
         self._list.want(run.id)
-        # The list may not reach back to this run, and then does not tell the pane whose it is.
+        # The list may not reach back to this run; then it cannot select the run for the pane.
         self._pane.show_run(run, job)
         self._just = ()
         self._filters.set_job(run.job_id, around=run_at(run))
@@ -222,7 +222,7 @@ class HistoryWindow(QWidget):
         elif self.model.state is State.SEARCHING:
             self.model.stop_search()
         else:
-            # It never closes the window: one time too many would take all filters with it.
+            # Esc never closes the window: pressed once too often, it would discard all filters.
             self._filters.clear_text()
 
 

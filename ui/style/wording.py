@@ -26,14 +26,14 @@ from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
 _LONGEST_LINE = 300
 _LONGEST_TOOLTIP = 2_000
 _WHOLE_LINE = 80
-# Where Qt would see a tag or an escaped "<", unless this invisible character follows.
+# Where Qt would recognise markup, unless this invisible character follows.
 _MARKUP = re.compile(r"<(?=[A-Za-z!?/])|&(?=lt;)")
 _WORD_JOINER = "\u2060"
 _DAYS_BY_NAME = 7
 
 
 def proposal_words(proposal: Proposal | None) -> str:
-    """Return what a run proposed about its own job: "every 5 min for 1 h: queue is long"; nothing if it did not."""
+    """Return the hint a run gave for its own job, "every 5 min for 1 h: queue is long", or an empty text."""
     if proposal is None:
         return ""
     parts = []
@@ -52,12 +52,12 @@ def tr(text: str) -> str:
 
 
 def one_line(text: str, longest: int = _LONGEST_LINE) -> str:
-    """Return a text from outside as one short line that does nothing but show."""
+    """Return an untrusted text as one short line of plain text."""
     return plain_line(text, longest)
 
 
 def plain_tooltip(text: str) -> str:
-    """Return a text as a plain tooltip that Qt does not take for markup; screen readers read it as it is."""
+    """Return a text as a tooltip that Qt does not interpret as markup; screen readers read it unchanged."""
     shown = text if len(text) <= _LONGEST_TOOLTIP else f"{text[:_LONGEST_TOOLTIP]}…"
     lines = (plain_line(line, _LONGEST_TOOLTIP) for line in shown.split("\n"))
     # Qt does not wrap plain tooltips.
@@ -77,7 +77,7 @@ def moment(at: int) -> str:
 
 
 def short_moment(at: int, now_ms: int) -> str:
-    """Return an instant as short as it stays clear: "14:05", "yesterday 14:05", "Mon 14:05", "3 Nov 14:05"."""
+    """Return an instant in its shortest unambiguous form: "14:05", "yesterday 14:05", "Mon 14:05", "3 Nov 14:05"."""
     local, today = local_time(at), local_time(now_ms)
     days = (today.date() - local.date()).days
     clock = f"{local:%H:%M}"
@@ -93,7 +93,7 @@ def short_moment(at: int, now_ms: int) -> str:
 
 
 def at_moment(at: int, now_ms: int) -> str:
-    """Return an instant as it stands in a sentence: "at 14:05", "tomorrow at 14:05", "on Mon at 14:05"."""
+    """Return an instant as part of a sentence: "at 14:05", "tomorrow at 14:05", "on Mon at 14:05"."""
     day, _space, clock = short_moment(at, now_ms).rpartition(" ")
     when = tr("at {clock}").format(clock=clock)
     if not day:
@@ -115,14 +115,14 @@ def ago(at: int, now_ms: int) -> str:
 
 
 def sentence_case(words: str) -> str:
-    """Return words that begin a sentence."""
+    """Return a text with its first letter capitalised."""
     return words[:1].upper() + words[1:]
 
 
 def status_advice(situation: Situation) -> str:
-    """Return what a person is to do about a job's status; nothing for most."""
+    """Return what the user should do about a job's status; empty for most."""
     is_assistants = situation.needs_review and situation.reason is StatusReason.ASSISTANT
-    return tr("An assistant made or changed it: look at it, then resume it.") if is_assistants else ""
+    return tr("An assistant created or edited this job. Review it, then resume it.") if is_assistants else ""
 
 
 def outcome_words(outcome: Outcome) -> str:
@@ -136,10 +136,10 @@ def reason_words(reason: SkipReason) -> str:
 
 
 def trigger_words(trigger: Trigger) -> str:
-    """Return who started a run."""
+    """Return what triggered a run."""
     return {
         Trigger.SCHEDULE: tr("by schedule"),
-        Trigger.MANUAL: tr("by hand"),
+        Trigger.MANUAL: tr("manual"),
         Trigger.CHAIN: tr("after another job"),
         Trigger.ANSWER: tr("after an answer"),
         Trigger.TEST: tr("test run"),
@@ -152,7 +152,7 @@ def run_words(run: Run) -> str:
     if run.outcome is Outcome.RUNNING and run.progress is not None:
         words += f" {run.progress:.0%} {run.progress_text}".rstrip()
     if run.outcome in (Outcome.CANCELLED, Outcome.RUNNING) and run.error:
-        # Of one under way, what its start waits for.
+        # For a current run, the text says what its start waits for.
         return one_line(run.error[:1].upper() + run.error[1:])
     if run.error:
         return one_line(f"{words}: {run.error}")
@@ -160,7 +160,7 @@ def run_words(run: Run) -> str:
 
 
 def size_words(count: int) -> str:
-    """Return a number of bytes as people say it."""
+    """Return a number of bytes in a readable unit."""
     size, unit = float(count), "B"
     for larger in ("KB", "MB", "GB", "TB"):
         if size < 1024:  # noqa: PLR2004 - the step between units

@@ -1,4 +1,4 @@
-"""What the tray tells: gathered from the service in one go, small whatever the number of jobs."""
+"""The state behind the tray icon, its tooltip and its menu, read in one query; its size does not grow with the jobs."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _ABOUT_ALL = {ChangeKind.JOB, ChangeKind.ENGINE, ChangeKind.SETTINGS}
 
 
 class Mood(StrEnum):
-    """What the icon shows; its value is also the end of the picture's name."""
+    """What the icon shows; the value is also the suffix of the icon's file name."""
 
     IDLE = "idle"
     RUNNING = "running"
     ATTENTION = "attention"
-    """A failure that nobody has seen, or a store in trouble."""
+    """A failure the user has not seen, or a problem with the store."""
     ASKING = "asking"
     WAITING = "waiting"
     PAUSED = "paused"
@@ -53,7 +53,7 @@ class JobName:
 
 @dataclass(frozen=True, slots=True)
 class Upcoming:
-    """A run that lies ahead, or is due and about to start."""
+    """A run that is due later, or about to start."""
 
     job: JobName
     at: int
@@ -69,7 +69,7 @@ class WaitingEntry:
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    """A run that is going on; without a progress none was told."""
+    """A current run; `progress` is None if it has reported none."""
 
     run_id: str
     job: JobName
@@ -78,39 +78,39 @@ class Underway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrayState:
-    """All that icon, tooltip and menu are made from."""
+    """Everything that icon, tooltip and menu show."""
 
     running: tuple[Underway, ...] = ()
     upcoming: tuple[Upcoming, ...] = ()
-    """Only what will start as things are."""
+    """Only runs that nothing blocks."""
     waiting: tuple[WaitingEntry, ...] = ()
-    """The first of what is due and may not start yet."""
+    """The first of the due jobs that are waiting."""
     waiting_jobs: WaitingJobs = _NOBODY
-    """All of it, in short."""
+    """A summary of all due jobs that are waiting."""
     held_count: int = 0
-    """How many jobs were passed over for those: they wait for an answer, have reached a cap, or skip a quiet time."""
+    """How many earlier runs were left out of `upcoming`: an open question, a daily limit or quiet hours block them."""
     runnable: tuple[JobName, ...] = ()
     job_count: int = 0
     active_count: int = 0
-    """How many jobs wait for their time; what runs tells only afterwards whether it is paused."""
+    """How many jobs are idle; whether a running job is paused is only known when its run ends."""
     paused_count: int = 0
     paused_until: int | None = None
     unseen_failures: int = 0
     failing: tuple[JobName, ...] = ()
-    """The jobs that fail, whether or not somebody has seen it."""
+    """The failing jobs, whether or not the user has seen it."""
     asking: tuple[JobName, ...] = ()
-    """The job of each question that waits for an answer, the oldest first."""
+    """The job of each open question, oldest first."""
     trouble: str = ""
-    """What is wrong with the store, if anything is."""
+    """The problem with the store; empty for none."""
 
     @property
     def is_paused(self) -> bool:
-        """Whether every job that is not switched off is paused."""
+        """Whether every enabled job is paused."""
         return self.paused_count > 0 and self.active_count == 0
 
     @property
     def mood(self) -> Mood:
-        # What waits for somebody comes first: a long run must not hide it.
+        # What needs the user comes first: a long run must not hide it.
         if self.trouble or self.unseen_failures:
             return Mood.ATTENTION
         if self.asking:
@@ -123,16 +123,16 @@ class TrayState:
 
 
 class TrayReader:
-    """Remembers the situations of the jobs, so that one change costs one job and not all of them.
+    """Caches the situations of the jobs, so that a change reloads one job instead of all.
 
-    Used by one question at a time, on whatever thread answers it.
+    Used by one request at a time, on any thread.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, Situation] | None = None
 
     def read(self, scheduler: Scheduler, stale: frozenset[str] | None, ends: Ends = NO_ENDS) -> TrayState:
-        """Return how things are; `stale` are the jobs that changed, None when any may have."""
+        """Return the current state; `stale` are the jobs that changed, None if any may have."""
         if self._known is None or stale is None:
             self._known = scheduler.jobs.situations()
         elif stale:
@@ -176,22 +176,22 @@ class Stale:
             self._job_ids.add(change.job_id)
 
     def take(self) -> frozenset[str] | None:
-        """Return what was collected, None for everything, and begin anew."""
+        """Return what was collected, None for all jobs, and start over."""
         taken = None if self._job_ids is None else frozenset(self._job_ids)
         self._job_ids = set()
         return taken
 
     def take_back(self) -> None:
-        """Read everything next time: the last reading failed."""
+        """Reload all jobs next time, because the last query failed."""
         self._job_ids = None
 
 
 def status_line(state: TrayState, now_ms: int, *, names_waiting: bool = True) -> str:
-    """Return how things are in one line: "2 running · backup waits for network · next: sync at 14:05".
+    """Return the state in one line: "2 running · backup waits for network · next: sync at 14:05".
 
-    It tells absolute times only, so that it stays true while nothing happens.
+    It has absolute times only, so that it stays correct until something changes.
     """
-    # What comes next is told, too, however long the names of those are that wait.
+    # Name fewer waiting jobs if needed, so that the next run still fits.
     for most_named in (MOST_NAMED, 1) if names_waiting else (0,):
         line = " · ".join(_parts(state, now_ms, most_named))
         if len(line) <= LONGEST_LINE:
@@ -224,9 +224,9 @@ def _parts(state: TrayState, now_ms: int, most_named: int) -> list[str]:
 
 def _nothing_words(state: TrayState) -> str:
     if state.held_count:
-        one, more = _tr("1 job is held back"), _tr("{count} jobs are held back")
+        one, more = _tr("1 job on hold"), _tr("{count} jobs on hold")
         return one if state.held_count == 1 else more.format(count=state.held_count)
-    return _tr("Nothing planned") if state.job_count else _tr("No jobs yet")
+    return _tr("Nothing scheduled") if state.job_count else _tr("No jobs yet")
 
 
 def _asking_words(asking: Sequence[JobName]) -> str:
@@ -255,12 +255,12 @@ def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
 
 
 def _shown_name(name: str, longest: int = _LONGEST_NAME) -> str:
-    """Return a text from outside as one short line."""
+    """Return an untrusted text as one short line."""
     return one_line(name, longest)
 
 
 def _when_words(at: int, now_ms: int) -> str:
-    """Return an instant so that it is still right tomorrow: "14:05", "Tue 14:05", "3 Nov 14:05"."""
+    """Return an instant in a form that is still correct tomorrow: "14:05", "Tue 14:05", "3 Nov 14:05"."""
     local, today = local_time(at), local_time(now_ms)
     days = (local.date() - today.date()).days
     if days == 0:
@@ -277,23 +277,23 @@ def _paused_words(state: TrayState, now_ms: int) -> str:
 
 
 def _is_running(run: Run, known: Mapping[str, Situation]) -> bool:
-    """Tell whether a run is under way, and does not wait until the machine can start it."""
+    """Return whether a run has started, rather than waiting until the computer can start it."""
     return run.job_id not in known or known[run.job_id].waiting is None
 
 
 def _is_paused(situation: Situation) -> bool:
-    """Tell whether resuming all jobs would resume this one: not what waits for a person's review."""
+    """Return whether "Resume all" would resume this job; one that needs a review stays paused."""
     is_off = situation.status is JobStatus.DISABLED
     has_end = situation.paused_until is not None and not is_off
     return (situation.status is JobStatus.PAUSED or has_end) and not situation.needs_review
 
 
 def _name_of(job_id: str, known: Mapping[str, Situation]) -> JobName:
-    return JobName(job_id, known[job_id].name if job_id in known else _tr("A removed job"))
+    return JobName(job_id, known[job_id].name if job_id in known else _tr("Deleted job"))
 
 
 def _waiting(known: Mapping[str, Situation]) -> tuple[WaitingEntry, ...]:
-    """Return what is due and may not start yet; runs that were asked for have no time of their own."""
+    """Return the due jobs that are waiting; manual runs have no slot."""
     waiting = sorted(
         (one.next_run_at or 0, one.name, job_id) for job_id, one in known.items() if one.waiting is not None
     )
@@ -302,7 +302,7 @@ def _waiting(known: Mapping[str, Situation]) -> tuple[WaitingEntry, ...]:
 
 
 def _upcoming(known: Mapping[str, Situation]) -> tuple[tuple[Upcoming, ...], int]:
-    """Return what starts next, and how many jobs would come sooner but are held back."""
+    """Return the next runs, and how many earlier ones are blocked."""
     planned = [
         (one.next_run_at if one.quiet is None else one.quiet.until, one.name, job_id)
         for job_id, one in known.items()
@@ -321,7 +321,7 @@ def _upcoming(known: Mapping[str, Situation]) -> tuple[tuple[Upcoming, ...], int
 
 
 def _runnable(known: Mapping[str, Situation], upcoming: Sequence[Upcoming]) -> tuple[JobName, ...]:
-    """Return all jobs or, of many, those that ran last and those that run next."""
+    """Return all jobs or, if there are many, those that ran last and those that run next."""
     chosen = list(known)
     if len(known) > MOST_LISTED:
         soonest = [one.job.id for one in upcoming]

@@ -33,7 +33,7 @@ def trash(context: click.Context, *, as_json: bool) -> None:
       halo trash
       halo trash restore backup
 
-    A removed job is kept for 30 days, with its runs.
+    A deleted job is kept for 30 days, with its runs.
     """
     if context.invoked_subcommand is None:
         _list(as_json=as_json)

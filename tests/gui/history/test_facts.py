@@ -50,7 +50,7 @@ def _facts(run: Run, now_ms: int = _NOW) -> dict[str, str]:
         ("shop.example.com answered 503", "shop.example.com answered 503."),
         ("rsync: connection refused", "rsync: connection refused."),
         ("backup.sh ended with 2", "backup.sh ended with 2."),
-        ("", "It failed without a word on why."),
+        ("", "Failed without an error message."),
     ],
 )
 def test_an_error_is_told_as_a_sentence_that_leaves_names_alone(error: str, sentence: str) -> None:
@@ -63,14 +63,14 @@ def test_a_scheduled_run_tells_when_and_why() -> None:
         slot_at=_NOW - 65_000, late_ms=65_000, exit_code=3, attempt=2, source=Source.RETRY, note="left one"
     )
     assert _facts(run) == {
-        "Planned for": "Fri 15 Jan 2027, 08:58:55",
+        "Scheduled for": "Fri 15 Jan 2027, 08:58:55",
         "Started": "Fri 15 Jan 2027, 09:00:00 (1 min 5 s late)",
         "Ended": "Fri 15 Jan 2027, 09:00:02",
-        "Took": "2.0 s",
-        "Ended with": "exit code 3",
-        "Try": "2",
+        "Duration": "2.0 s",
+        "Result": "exit code 3",
+        "Attempt": "2",
         "Started by": "its schedule",
-        "Why then": "another try after it failed",
+        "Schedule": "retry after a failure",
         "Note": "left one",
     }
 
@@ -78,18 +78,18 @@ def test_a_scheduled_run_tells_when_and_why() -> None:
 def test_a_run_by_hand_has_no_slot_and_is_not_late() -> None:
     facts = _facts(_run(trigger=Trigger.MANUAL, source=Source.MANUAL, late_ms=70_000))
     assert facts["Started by"] == "you, manually"
-    assert not {"Planned for", "Why then", "Try"} & facts.keys()
+    assert not {"Scheduled for", "Schedule", "Attempt"} & facts.keys()
     assert "late" not in facts["Started"]
 
 
 def test_a_run_under_way_tells_how_long_it_takes_so_far() -> None:
     run = _run(outcome=Outcome.RUNNING, finished_at=None)
-    assert _facts(run, _NOW + 65_700)["Took"] == "1 min 5 s so far"
+    assert _facts(run, _NOW + 65_700)["Duration"] == "1 min 5 s so far"
 
 
 @pytest.mark.parametrize(("status", "words"), [(503, "503 Service Unavailable"), (799, "799")])
 def test_a_request_ends_with_its_status(status: int, words: str) -> None:
-    assert _facts(_run(http_status=status))["Ended with"] == f"HTTP status {words}"
+    assert _facts(_run(http_status=status))["Result"] == f"HTTP status {words}"
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_request_ends_with_its_status(status: int, words: str) -> None:
     [
         ({"outcome": Outcome.FAILURE, "error": "exit code 1"}, "Exit code 1."),
         ({"outcome": Outcome.FAILURE, "error": "Why?"}, "Why?"),
-        ({"outcome": Outcome.FAILURE}, "It failed without a word on why."),
-        ({"outcome": Outcome.SKIPPED, "reason": SkipReason.PAUSED}, "It did not run: it was paused."),
-        ({"outcome": Outcome.MISSED}, "Halo was not running at its time."),
+        ({"outcome": Outcome.FAILURE}, "Failed without an error message."),
+        ({"outcome": Outcome.SKIPPED, "reason": SkipReason.PAUSED}, "Did not run: it was paused."),
+        ({"outcome": Outcome.MISSED}, "Halo was off at the scheduled time."),
         ({"outcome": Outcome.SUCCESS}, ""),
     ],
 )
@@ -114,8 +114,8 @@ def test_a_problem_of_any_length_stays_readable() -> None:
 def test_what_a_run_cost_and_worked_on_is_told() -> None:
     facts = _facts(_run(cost=0.12, work_id="42", work_title="Fix the login"))
     assert facts["Cost"] == "0.12"
-    assert facts["Worked on"] == "42 · Fix the login"
-    assert not {"Cost", "Worked on", "Its address"} & _facts(_run()).keys()
+    assert facts["Work item"] == "42 · Fix the login"
+    assert not {"Cost", "Work item", "URL"} & _facts(_run()).keys()
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_what_a_run_cost_and_worked_on_is_told() -> None:
     ],
 )
 def test_only_what_a_browser_shows_can_be_opened(url: str, address: str) -> None:
-    (fact,) = (fact for fact in facts_of(_run(work_url=url), _NOW) if fact.name == "Its address")
+    (fact,) = (fact for fact in facts_of(_run(work_url=url), _NOW) if fact.name == "URL")
     assert (fact.value, fact.copied, fact.address) == (url, url, address)
 
 
@@ -145,7 +145,7 @@ def test_an_address_is_copied_without_anything_that_acts() -> None:
 def test_an_answer_is_what_started_its_run() -> None:
     facts = _facts(_run(trigger=Trigger.ANSWER, source=Source.MANUAL))
     assert facts["Started by"] == "your answer"
-    assert "Why then" not in facts
+    assert "Schedule" not in facts
 
 
 @pytest.mark.parametrize(
@@ -154,22 +154,22 @@ def test_an_answer_is_what_started_its_run() -> None:
         (
             Outcome.SKIPPED,
             SkipReason.CAP,
-            "It did not run: its daily limit was reached.",
-            "goes on tomorrow",
+            "Did not run: its daily limit was reached.",
+            "resume tomorrow",
         ),
         (
             Outcome.SKIPPED,
             SkipReason.NEEDS_INPUT,
-            "It did not run: it was waiting for an answer.",
-            "Answer the question or dismiss it",
+            "Did not run: it was waiting for an answer.",
+            "Answer or dismiss the question",
         ),
         (
             Outcome.FAILURE,
             SkipReason.SOURCE_UNAVAILABLE,
-            "It did not run: its work items could not be fetched.",
-            "asks again at its next time",
+            "Did not run: its work items could not be fetched.",
+            "next run tries again",
         ),
-        (Outcome.SKIPPED, SkipReason.NO_WORK, "It did not run: there was nothing to do.", ""),
+        (Outcome.SKIPPED, SkipReason.NO_WORK, "Did not run: there was nothing to do.", ""),
     ],
 )
 def test_a_reason_has_its_own_way_out(
@@ -194,7 +194,7 @@ def test_each_problem_has_a_way_out(outcome: Outcome) -> None:
         (2, "", "2 times"),
         (2, "something new", "2 times: something new"),
         (21, "20 downtime, 1 running", "20 times: Halo was not running · 1 time: it was still running"),
-        (2, "disk full", "2 times: the disk was too full to start it"),
+        (2, "disk full", "2 times: the disk was full"),
     ],
 )
 def test_what_was_passed_over_is_counted(count: int, reason: str, words: str) -> None:
@@ -219,7 +219,7 @@ def test_every_source_has_words(source: Source) -> None:
 )
 def test_what_a_run_proposed_is_told(proposal: Proposal | None, words: str) -> None:
     assert proposal_words(proposal) == words
-    assert _facts(_run(proposal=proposal)).get("Proposed", "") == words
+    assert _facts(_run(proposal=proposal)).get("Hint", "") == words
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
@@ -233,14 +233,13 @@ def test_a_chain_run_leads_to_the_run_that_started_it_and_to_those_it_started() 
     )
     facts = facts_of(_run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1"), _NOW, relations)
     assert facts[-3:] == [
-        Fact("Ran after", "backup", run_id="r1", aside="run of 08:55"),
-        Fact("Then", "report", run_id="r2", aside="succeeded, 09:00"),
+        Fact("Triggered by", "backup", run_id="r1", aside="run of 08:55"),
+        Fact("Triggered", "report", run_id="r2", aside="succeeded, 09:00"),
         Fact("", "mail (deleted)", run_id="r3", aside="skipped, 09:00"),
     ]
     assert "Started by" not in {fact.name for fact in facts}
     skipped = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1", started_at=None)
-    # It did not run at all.
-    assert facts_of(skipped, _NOW, relations)[-3].name == "After"
+    assert facts_of(skipped, _NOW, relations)[-3].name == "Triggered by"
 
 
 def test_what_still_waits_after_a_run_is_told(tmp_path: Path) -> None:
@@ -250,19 +249,19 @@ def test_what_still_waits_after_a_run_is_told(tmp_path: Path) -> None:
         run = let_chain_wait(scheduler, first, then, BEHIND)
         let_chain_wait(scheduler, first, then)
         relations = read_relations(scheduler, run)
-    assert facts_of(run, _NOW, relations)[-1] == Fact("Then", "re<b>port</b>, which waits for its turn")
+    assert facts_of(run, _NOW, relations)[-1] == Fact("Triggered", "re<b>port</b> (waiting)")
 
 
 def test_of_a_run_whose_cause_is_no_longer_in_the_log_it_is_told_that_there_was_one() -> None:
     run = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="gone")
-    assert _facts(run)["Started by"] == "another job that ended"
+    assert _facts(run)["Started by"] == "another job"
 
 
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
         ("condition", "2 times: it waited for its conditions"),
-        ("quiet time", "2 times: it waited for the end of quiet hours"),
+        ("quiet time", "2 times: it waited until quiet hours ended"),
     ],
 )
 def test_times_that_were_passed_over_while_a_job_waited_say_why(reason: str, words: str) -> None:
@@ -271,14 +270,14 @@ def test_times_that_were_passed_over_while_a_job_waited_say_why(reason: str, wor
 
 def test_what_a_paused_follower_needs_is_told_only_where_it_was_to_follow() -> None:
     skipped = {"outcome": Outcome.SKIPPED, "reason": SkipReason.PAUSED, "started_at": None}
-    assert "Resume it" in advice_of(_run(trigger=Trigger.CHAIN, **skipped))
+    assert "Resume this job" in advice_of(_run(trigger=Trigger.CHAIN, **skipped))
     assert advice_of(_run(**skipped)) == ""
 
 
 @pytest.mark.parametrize("reason", [SkipReason.CONDITION, SkipReason.QUIET_TIME])
 def test_what_waited_in_vain_can_be_run_by_hand(reason: SkipReason) -> None:
     run = _run(outcome=Outcome.SKIPPED, reason=reason, started_at=None)
-    assert problem_of(run).startswith("It did not run: it")
+    assert problem_of(run).startswith("Did not run: it")
     assert advice_of(run).startswith("Manual runs ignore")
 
 

@@ -95,8 +95,8 @@ def test_a_failure_tells_why_and_what_to_do(past: Past, pane: RunPane, qtbot: Qt
     pane.show_run(run, JobName("backup"))
     assert [_title(pane), _words(pane, "runJob")] == ["Failed", "backup"]
     assert _words(pane, "runProblem") == "<b>no</b> space left."
-    assert "run it again" in _words(pane, "runAdvice")
-    assert "Ended with: exit code 28" in _facts(pane)
+    assert "run again" in _words(pane, "runAdvice")
+    assert "Result: exit code 28" in _facts(pane)
     qtbot.waitUntil(lambda: child(pane, OutputView).text() == "log")
 
 
@@ -147,7 +147,7 @@ def test_the_time_counts_only_while_it_is_seen(past: Past, pane: RunPane, clock:
     assert pane._ticks.isActive()
     clock.set(NOW + MINUTE)
     pane._ticks.timeout.emit()
-    assert "Took: 1 min 0 s so far" in _facts(pane)
+    assert "Duration: 1 min 0 s so far" in _facts(pane)
     pane.hide()
     assert not pane._ticks.isActive()
 
@@ -241,7 +241,7 @@ def test_the_item_it_worked_on_can_be_copied_and_seen(
     address = "https://tracker.example/issues/42"
     run = past.run(past.job(), work_id="42", work_title="Fix the login", work_url=address, cost=0.12)
     pane.show_run(run, JobName("backup"))
-    assert {"Worked on: 42 · Fix the login", f"Its address: {address}", "Cost: 0.12"} <= set(_facts(pane))
+    assert {"Work item: 42 · Fix the login", f"URL: {address}", "Cost: 0.12"} <= set(_facts(pane))
     child(pane, QToolButton, "copyAddressButton").click()
     assert QGuiApplication.clipboard().text() == address
     child(pane, QToolButton, "openAddressButton").click()

@@ -111,7 +111,7 @@ def test_moments_in_a_sentence(ahead_ms: int, words: str) -> None:
         (
             JobStatus.PAUSED,
             StatusReason.ASSISTANT,
-            "An assistant made or changed it: look at it, then resume it.",
+            "An assistant created or edited this job. Review it, then resume it.",
         ),
         (JobStatus.PAUSED, StatusReason.USER, ""),
         (JobStatus.DISABLED, StatusReason.USER, ""),

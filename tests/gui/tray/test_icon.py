@@ -216,7 +216,7 @@ def test_what_an_assistant_made_is_not_among_what_can_be_resumed(
 ) -> None:
     scheduler.add_job("made", Every("5m"), paused_by=StatusReason.ASSISTANT)
     assert not _read(tray, qtbot).is_paused
-    assert _icon(tray).toolTip() == "Nothing planned"
+    assert _icon(tray).toolTip() == "Nothing scheduled"
 
 
 def test_it_is_paused_when_every_job_is(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -395,7 +395,7 @@ def test_a_job_that_has_reached_its_cap_comes_next_only_after_midnight(
     scheduler._store.usage.add([(today, scheduler.jobs.usage(today).day, Spent(1, 0))])
     scheduler._session.changed(Change(ChangeKind.JOB, job_id=today))
     assert _read(tray, qtbot).upcoming == ()
-    assert _icon(tray).toolTip() == "1 job is held back"
+    assert _icon(tray).toolTip() == "1 job on hold"
     tomorrow = scheduler.add_job("nightly", Every("20h"), policy=caps)
     scheduler._store.usage.add([(tomorrow, scheduler.jobs.usage(tomorrow).day, Spent(1, 0))])
     assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["nightly"]
@@ -407,7 +407,7 @@ def test_what_is_due_in_a_quiet_time_comes_next_at_its_end_or_not_at_all(
     scheduler.add_job("skips", Every("5m"), policy=Policy(in_quiet_time=InQuietTime.SKIP))
     assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["skips"]
     scheduler.settings.change(quiet_times=(QuietTime(start="08:00", end="08:30"),))
-    qtbot.waitUntil(lambda: _icon(tray).toolTip() == "1 job is held back")
+    qtbot.waitUntil(lambda: _icon(tray).toolTip() == "1 job on hold")
     scheduler.add_job("waits", Every("6m"))
     scheduler.add_job("later", Every("40m"))
     qtbot.waitUntil(lambda: len(tray.state.upcoming) == 2)

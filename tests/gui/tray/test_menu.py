@@ -251,7 +251,7 @@ def test_what_waits_for_an_answer_comes_first_and_opens_the_list(
 ) -> None:
     menu.show_state(TrayState(asking=_jobs(count), job_count=2))
     assert _texts(menu)[0] == words
-    assert _texts(menu)[1] == "Nothing planned"
+    assert _texts(menu)[1] == "Nothing scheduled"
     with qtbot.waitSignals([menu.open_requested, menu.questions_requested], order="strict"):
         _action(menu, "trayAskingAction").trigger()
 

@@ -1,4 +1,4 @@
-"""What the cells of the job table say: shown, on hover, and spoken."""
+"""The texts of the job table's cells: displayed, in tooltips, and for screen readers."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ _LONGEST_NAME = 60
 
 
 def is_skipped(job: Job) -> bool:
-    """Tell whether a job leaves out what falls into a quiet time, instead of waiting for its end."""
+    """Return whether a job skips runs in quiet hours instead of delaying them."""
     return job.policy.in_quiet_time is InQuietTime.SKIP
 
 
 def next_runs(
     scheduler: Scheduler, job: Job, hours: QuietHours, count: int, since: int | None = None
 ) -> list[tuple[int, Quiet | None]]:
-    """Return when a job is due next, each time with the quiet time it falls into.
+    """Return the next slots of a job, each with the quiet hours it falls in.
 
-    What falls due while a run waits for the end of one is passed over.
+    Slots that pass while a run waits for quiet hours to end are coalesced.
     """
     found: list[tuple[int, Quiet | None]] = []
     while len(found) < count:
@@ -68,7 +68,7 @@ def next_runs(
             if quiet is not None and not is_skipped(job):
                 since = quiet.until + 1
                 break
-        # When that one ends, and with it when the others are due, cannot be told.
+        # The later slots depend on when that run ends, which is unknown.
         if since is None or isinstance(job.schedule, After):
             break
     return found
@@ -80,7 +80,7 @@ def tr(text: str) -> str:
 
 
 def heading(column: Column) -> str:
-    """Return what a column is called."""
+    """Return a column's heading."""
     return {
         Column.NAME: tr("Job"),
         Column.SCHEDULE: tr("When"),
@@ -97,7 +97,7 @@ def section_words(section: Section) -> str:
 
 
 def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
-    """Return what a cell shows; the trend is drawn."""
+    """Return the text of a cell; empty for the trend, which is drawn."""
     match column:
         case Column.NAME:
             return one_line(row.job.name)
@@ -112,7 +112,7 @@ def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now
 
 
 def pace_words(row: JobRow, words: Callable[[Schedule], str] = schedule_words) -> str:
-    """Return a job's schedule; of one that has none, whether it runs after another."""
+    """Return a job's schedule or, for a manual job, whether another job triggers it."""
     after = row.situation.after
     if not after or not isinstance(row.job.schedule, Manual):
         return words(row.job.schedule)
@@ -120,7 +120,7 @@ def pace_words(row: JobRow, words: Callable[[Schedule], str] = schedule_words) -
 
 
 def next_text(situation: Situation, run: Run | None, now_ms: int) -> str:
-    """Return when a job runs next, or how far its run has come."""
+    """Return when a job runs next, or the progress of its current run."""
     words = next_words(situation, now_ms)
     if situation.kind is not SituationKind.RUNNING or run is None or run.progress is None:
         return words
@@ -128,7 +128,7 @@ def next_text(situation: Situation, run: Run | None, now_ms: int) -> str:
 
 
 def last_text(row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
-    """Return when the last run was; of one under way, since when it runs."""
+    """Return when the last run was, or when the current one started."""
     if row.situation.kind is SituationKind.RUNNING:
         since = run.started_at if run is not None else row.job.last_run_at
         return "" if since is None else tr("since {when}").format(when=short_moment(since, now_ms))
@@ -137,7 +137,7 @@ def last_text(row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str
 
 
 def last_at(job: Job, facts: JobFacts) -> int | None:
-    """Return when the last run ended, or was to be."""
+    """Return when the last run ended or, if it never started, its slot."""
     if facts.last is not None:
         ended = facts.last.finished_at or facts.last.started_at or facts.last.slot_at
         if ended is not None:
@@ -146,14 +146,14 @@ def last_at(job: Job, facts: JobFacts) -> int | None:
 
 
 def last_outcome(row: JobRow, facts: JobFacts) -> Outcome | None:
-    """Return how the last run ended, or that one is under way."""
+    """Return the outcome of the last run; RUNNING during a run."""
     if row.situation.kind is SituationKind.RUNNING:
         return Outcome.RUNNING
     return row.job.last_outcome if facts.last is None else facts.last.outcome
 
 
 def short_duration(milliseconds: int | None) -> str:
-    """Return how long something took in its largest unit: a column shows what can be compared at a glance."""
+    """Return a duration in its largest unit, so that a column can be compared at a glance."""
     if milliseconds is None or milliseconds < MINUTE_MS:
         return took_words(milliseconds)
     minutes, hours = _rounded(milliseconds, MINUTE_MS), _rounded(milliseconds, HOUR_MS)
@@ -165,12 +165,12 @@ def short_duration(milliseconds: int | None) -> str:
 
 
 def _rounded(milliseconds: int, unit_ms: int) -> int:
-    """Return how many units that is, to the nearest."""
+    """Return a duration in a unit, rounded to the nearest."""
     return (milliseconds + unit_ms // 2) // unit_ms
 
 
 def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
-    """Return what a cell says on hover."""
+    """Return the tooltip of a cell."""
     job = row.job
     match column:
         case Column.NAME:
@@ -213,10 +213,10 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
 
 
 def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
-    """Return what becomes of a run that is due in a quiet time."""
-    words = tr("That is in {what}: it will be skipped.")
+    """Return what happens to a run that is due in quiet hours."""
+    words = tr("Falls in {what} and will be skipped.")
     if not is_skipped(job):
-        words = tr("That is in {what}: it starts when they end, {when}.")
+        words = tr("Falls in {what} and starts when they end, {when}.")
     name = one_line(quiet.by.name, _LONGEST_NAME)
     what = tr("the quiet hours {name}").format(name=name) if name else tr("quiet hours")
     return words.format(what=what, when=at_moment(quiet.until, now_ms))
@@ -235,7 +235,7 @@ def _last_lines(row: JobRow, facts: JobFacts, run: Run | None) -> list[str]:
 
 
 def spoken_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
-    """Return what a screen reader says of a cell: marks and drawings in words too."""
+    """Return the text of a cell for screen readers, with marks and drawings in words."""
     job = row.job
     text = cell_text(column, row, facts, run, now_ms)
     match column:
@@ -262,7 +262,7 @@ def _spoken_last(text: str, row: JobRow, facts: JobFacts) -> str:
 
 
 def trend_sentence(trend: Iterable[TrendPoint]) -> str:
-    """Return what a trend shows, in words."""
+    """Return a trend in words."""
     points = list(trend)
     if not points:
         return tr("No runs yet.")
@@ -280,14 +280,14 @@ def trend_sentence(trend: Iterable[TrendPoint]) -> str:
 
 
 def live_status(situation: Situation, now_ms: int, run: Run | None = None) -> str:
-    """Return what a job is doing and what comes next: "Ready, next run in 4 min"; of a run, how far it has come."""
+    """Return the status of a job and what is next, "Ready, next run in 4 min", or the progress of its current run."""
     if situation.kind is SituationKind.RUNNING and run is not None and run.started_at is not None:
         return _running_sentence(run, now_ms - run.started_at)
     return sentence_case(status_sentence(situation, now_ms))
 
 
 def _running_sentence(run: Run, so_far_ms: int) -> str:
-    # Whole seconds: it counts before one's eyes.
+    # Whole seconds: the text counts up while it is visible.
     time = tr("{count} s").format(count=max(so_far_ms, 0) // SECOND_MS)
     words = tr("Running for {time}").format(time=time if so_far_ms < MINUTE_MS else took_words(so_far_ms))
     progress = "" if run.progress is None else f"{run.progress:.0%}"
@@ -295,7 +295,7 @@ def _running_sentence(run: Run, so_far_ms: int) -> str:
 
 
 def streak_sentence(job: Job) -> str:
-    """Return how often a job failed in a row and what happens at the limit; nothing when it has not."""
+    """Return how often a job failed in a row and what happens at the limit; empty if it did not fail."""
     if not job.errors:
         return ""
     times = {1: tr("Failed once."), 2: tr("Failed twice in a row.")}.get(
@@ -311,19 +311,19 @@ def streak_sentence(job: Job) -> str:
 
 
 def source_words(source: Source) -> str:
-    """Return why a run is planned for just this instant, in a line."""
+    """Return which rule determined the time of the next run, in one line."""
     return {
-        Source.EVERY: tr("by its schedule"),
-        Source.AFTER: tr("by its schedule"),
-        Source.CRON: tr("by its schedule"),
-        Source.ONCE: tr("its one time"),
-        Source.HINT_INTERVAL: tr("at the pace of a hint"),
-        Source.HINT_ONCE: tr("at the time of a hint"),
-        Source.CLAMPED_MIN: tr("held back by its shortest pause"),
-        Source.CLAMPED_MAX: tr("brought forward by its longest pause"),
-        Source.BACKOFF: tr("waiting after an error"),
-        Source.RETRY: tr("trying again after a failure"),
-        Source.CATCH_UP: tr("catching up on a time that was missed"),
-        Source.PAUSED: tr("when its pause is over"),
-        Source.MANUAL: tr("by hand"),
+        Source.EVERY: tr("on schedule"),
+        Source.AFTER: tr("on schedule"),
+        Source.CRON: tr("on schedule"),
+        Source.ONCE: tr("one-time"),
+        Source.HINT_INTERVAL: tr("interval of a hint"),
+        Source.HINT_ONCE: tr("time of a hint"),
+        Source.CLAMPED_MIN: tr("delayed by the minimum time between runs"),
+        Source.CLAMPED_MAX: tr("moved forward by the maximum time between runs"),
+        Source.BACKOFF: tr("delayed by back-off"),
+        Source.RETRY: tr("retry after a failure"),
+        Source.CATCH_UP: tr("catch-up of missed runs"),
+        Source.PAUSED: tr("when its pause ends"),
+        Source.MANUAL: tr("manual run"),
     }[source]

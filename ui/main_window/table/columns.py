@@ -1,4 +1,4 @@
-"""The columns of the job table: who gets which width, which are shown, and what the user chose."""
+"""The columns of the job table: their widths, which are visible, and what the user chose."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .job_rows import SORTABLE, Column
 from .job_table import JobTableModel
 
 NARROWEST = 6 * GRID
-# Names are shown at least so long; beyond the second number, other columns may grow.
+# Minimum width of the names, and the width beyond which other columns may grow.
 _LEAST_LETTERS, _PLENTY_OF_LETTERS = 20, 34
 NAME_MARGIN = 5 * GRID
-"""What the mark and the space around it take of a name's cell."""
-# Columns leave in this order when the names need their width.
+"""The width of the mark in a name's cell, with its margins."""
+# Columns are hidden in this order when the names need the space.
 _YIELDING = (Column.TREND, Column.LAST, Column.SCHEDULE)
 _WIDEST = 4_000
 
@@ -53,7 +53,7 @@ class Columns(QObject):
     # --- Widths -------------------------------------------------------------------------------------
 
     def fit(self) -> None:
-        """Share the width out; columns without room are hidden."""
+        """Divide the width among the columns; those without space are hidden."""
         widths = self._share(self._view.viewport().width())
         self._set(widths)
         for column in Column:
@@ -93,7 +93,7 @@ class Columns(QObject):
         }
 
     def _long(self) -> dict[Column, int]:
-        """Return what columns take when there is plenty of room: that of the longest usual texts."""
+        """Return the preferred widths of the columns: those of their longest common texts."""
         nexts = ("waiting: limit reached (2 of 2)", "tomorrow at 00:00 · quiet")
         return {
             Column.SCHEDULE: self._text("Mon–Fri 06–18, every 2 h") + 2 * GRID,
@@ -113,7 +113,7 @@ class Columns(QObject):
         self._is_fitting = False
 
     def _drag(self, section: int, before: int, now: int) -> None:
-        """Take what a column gains from those to its right, and give them what it loses."""
+        """Resize a column at the expense of those to its right."""
         if self._is_fitting or not now or not before:
             return
         others = [column for column in Column if column > section and not self._view.isColumnHidden(column)]
@@ -132,14 +132,14 @@ class Columns(QObject):
     # --- Menu ---------------------------------------------------------------------------------------
 
     def menu(self, parent: QTableView) -> QMenu:
-        """Return a menu of the columns, which closes for good."""
+        """Return a menu of the columns, deleted when it closes."""
         made = QMenu(parent)
         made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.fill(made)
         return made
 
     def fill(self, menu: QMenu) -> None:
-        """Offer to show or hide each column but the names, and to forget all choices."""
+        """Add entries to show or hide each column except the names, and to reset all of them."""
         menu.clear()
         menu.setObjectName("columnMenu")
         for column in Column:
@@ -173,7 +173,7 @@ class Columns(QObject):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what was chosen before; what makes no sense is left out."""
+        """Restore the user's choices; invalid ones are ignored."""
         widths, hidden = state.get("widths"), state.get("hidden")
         if isinstance(widths, dict):
             self._chosen = {
@@ -200,7 +200,7 @@ def order_state(model: JobTableModel) -> dict[str, Any]:
 def restore_order(
     state: Mapping[str, Any], model: JobTableModel, sort_by: Callable[[Column, Qt.SortOrder], None]
 ) -> None:
-    """Take up an order and groups; what makes no sense is left out."""
+    """Restore the order and the groups; invalid values are ignored."""
     sort, folded = state.get("sort"), state.get("folded")
     if sort in [column.name for column in SORTABLE]:
         is_descending = state.get("descending") is True

@@ -62,12 +62,12 @@ class RowDelegate(QStyledItemDelegate):
             painter.fillRect(option.rect, QColor(self._ground))
 
     def _paint_section(self, painter: QPainter, rect: QRect, row: int, _section: Section) -> None:
-        """Draw the heading of a group; its words stand in the first column."""
+        """Draw the heading of a group; its text is in the first column."""
         colours = self._appearance.colours
         painter.fillRect(rect, QColor(colours.hover if row == self._hovered else colours.surface))
 
     def _text(self, painter: QPainter, area: QRect, text: str, letters: Letters, tone: Tone) -> int:
-        """Draw a text, elided to fit, with what is searched for marked, and return its width."""
+        """Draw a text, elided to fit and with search matches highlighted, and return its width."""
         if not text:
             return 0
         cut = self._drawings.text(text, letters, area.width())
@@ -146,13 +146,13 @@ class NameDelegate(RowDelegate):
         job = row.job
         self._mark(painter, area.left() + GRID, area, _MARK, job_mark(row.situation))
         area = area.adjusted(GRID + _MARK + GRID + HALF, 0, 0, 0)
-        # Below a heading, the chip would say the same again.
+        # Below a group heading, the chip would repeat it.
         chip = one_line(job.group) if job.group and not self._model.has_sections else ""
         room = self._chip_width(chip, area.width(), self._drawings.width(text, Letters.STRONG)) if chip else 0
         tone = Tone.MUTED if row.situation.status is JobStatus.DISABLED else Tone.TEXT
         where = self._where_found(row, text, chip)
         if where:
-            # What was found is shown in place of the group.
+            # A search match replaces the group.
             area = self._paint_match(painter, area, where, self._drawings.width(text, Letters.STRONG))
             room = 0
         name_area = area.adjusted(0, 0, -(room + GRID), 0) if room else area
@@ -161,7 +161,7 @@ class NameDelegate(RowDelegate):
             self._chip(painter, QRect(area.left() + used + GRID, area.top(), room, area.height()), chip)
 
     def _where_found(self, row: JobRow, name: str, group: str) -> str:
-        """Return the part of a command or description that a search has found, if nothing else shows it."""
+        """Return the matching part of a command or description, if the match is not visible elsewhere in the row."""
         words = self._model.filter.words
         shown = (name, group, short_schedule_words(row.job.schedule))
         if not words or any(match_in(text, words) is not None for text in shown):
@@ -169,14 +169,14 @@ class NameDelegate(RowDelegate):
         return one_line(hidden_match(row, words))
 
     def _paint_match(self, painter: QPainter, area: QRect, text: str, name_width: int) -> QRect:
-        """Draw what was found behind the name, and return what is left to the name."""
+        """Draw the match at the right of the name, and return the space left for the name."""
         name_room = min(name_width + 1, max(area.width() // 2, min(area.width(), _SHORTEST_NAME)))
         rest = area.adjusted(name_room + GRID, 0, 0, 0)
         self._text(painter, rest, text, Letters.SMALL, Tone.MUTED)
         return QRect(area.left(), area.top(), name_room, area.height())
 
     def _chip_width(self, text: str, width: int, name_width: int) -> int:
-        """Return the chip's width: the name yields to a short chip, and a chip of two letters is left out."""
+        """Return the chip's width: a short chip takes precedence over the name, a chip of two letters is dropped."""
         if not text:
             return 0
         wanted = self._drawings.width(text, Letters.SMALL) + 2 * GRID
@@ -225,7 +225,7 @@ class NextDelegate(RowDelegate):
 
 
 def _next_tone(situation: Situation) -> Tone:
-    """Return the colour of when a job runs next: what will not start at that time is muted."""
+    """Return the colour of the next run's time; muted if the job will not start at that time."""
     if situation.kind is SituationKind.RUNNING:
         return Tone.RUNNING
     if situation.kind is SituationKind.NEEDS_INPUT and situation.status is JobStatus.IDLE:

@@ -1,4 +1,4 @@
-"""What the rows of the job table draw again and again: texts, marks, chips, and the trend of the last runs."""
+"""Cached drawings of the job table's rows: texts, marks, chips, and the trend of the last runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def paint_trend(
     left = area.left() + (MOST_BARS - len(shown)) * STEP
     for index, point in enumerate(shown):
         mark = outcome_mark(point.outcome)
-        # The full height is left to the mark on top of a failure, so that nothing is cut off.
+        # Space for the mark on top of a failure, so that it is not cut off.
         height = bar_height(point.duration_ms, longest_ms, area.height() - _CAP)
         bar = QRectF(left + index * STEP, area.bottom() - height, BAR, height)
         _paint_bar(painter, bar, mark.shape, appearance.colour(mark.tone))
@@ -106,7 +106,7 @@ class CutText(NamedTuple):
 
 
 class Drawings(QObject):
-    """Caches what was painted last; pictures include their background, so that their edges blend into it."""
+    """Caches recent drawings; they include their background, so that their edges are antialiased against it."""
 
     def __init__(self, appearance: Appearance, font: QFont, parent: QObject | None = None) -> None:
         super().__init__(parent)

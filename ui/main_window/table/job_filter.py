@@ -1,4 +1,4 @@
-"""Which jobs the table shows: those that hold a text, of some statuses, kinds or a group."""
+"""The filter of the job table: by text, status, kind and group."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class KindChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """What is looked for; no status, no kind or a group of None means all of them."""
+    """The filter criteria; no status, no kind or a group of None means all of them."""
 
     text: str = ""
     statuses: frozenset[StatusChoice] = frozenset()
@@ -47,16 +47,16 @@ class JobFilter:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether every job matches."""
         return self == JobFilter()
 
     @property
     def words(self) -> str:
-        """The text looked for, as it is compared."""
+        """The search text, normalised for comparison."""
         return self.text.casefold().strip()
 
     def choose(self, rows: Sequence[JobRow]) -> Sequence[JobRow]:
-        """Return the rows that are looked for, in their order; thousands of them at every keystroke."""
+        """Return the matching rows in order; runs at every keystroke over thousands of rows."""
         text = self.words
         if text:
             rows = [row for row in rows if text in row.text]
@@ -87,12 +87,12 @@ _KINDS = {
 
 
 def kind_of(row: JobRow) -> KindChoice:
-    """Return what kind of action a job has."""
+    """Return the kind of a job's action."""
     return _KINDS[type(row.job.action)]
 
 
 def count_choices(rows: Iterable[JobRow]) -> Counter[StatusChoice | KindChoice]:
-    """Return how many jobs each choice is about."""
+    """Return how many jobs match each choice."""
     counts: Counter[StatusChoice | KindChoice] = Counter()
     for row in rows:
         counts[kind_of(row)] += 1
@@ -101,15 +101,15 @@ def count_choices(rows: Iterable[JobRow]) -> Counter[StatusChoice | KindChoice]:
 
 
 def match_in(text: str, words: str) -> tuple[int, int] | None:
-    """Return where a shown text holds what is looked for: its start and end; None if it does not."""
-    # Folding may change the length of a text: then there is no place to mark.
+    """Return the start and end of the match in a displayed text, or None."""
+    # Case folding may change the length of a text; then the match has no position in it.
     folded = text.casefold() if words else ""
     at = folded.find(words) if len(folded) == len(text) else -1
     return (at, at + len(words)) if words and at >= 0 else None
 
 
 def hidden_match(row: JobRow, words: str) -> str:
-    """Return the part of a command, URL, prompt or description that holds what is looked for; empty for none."""
+    """Return the part of a command, URL, prompt or description that matches; empty for none."""
     for text in (action_text(row.job.action), row.job.description):
         found = match_in(text, words)
         if found is not None:

@@ -1,4 +1,4 @@
-"""A job as the table keeps it: with all that searching and sorting need worked out beforehand."""
+"""The rows of the job table, with precomputed keys for searching and sorting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from halo_scheduler.wording.search import searched_text
 from halo_scheduler.wording.short_schedules import describe_shortly
 
 _NOBODY: tuple[str, tuple[Follower, ...]] = ("", ())
-# More digits than that are no number that anybody counts by.
+# Longer runs of digits are ids or hashes, not numbers.
 _NUMBERS = re.compile(r"([0-9]{1,15})")
 
 
@@ -48,7 +48,7 @@ class Column(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job with its situation, its search text and its place by name."""
+    """A job with its situation, its search text and its sort key by name."""
 
     id: str
     job: Job
@@ -59,7 +59,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The heading above the jobs of a group; None is those without one."""
+    """The heading above the jobs of a group; None for jobs without a group."""
 
     group: str | None
     count: int
@@ -67,12 +67,12 @@ class Section:
 
     @property
     def id(self) -> str:
-        """What tells it apart from other headings and from jobs."""
+        """The id, unique among headings and jobs."""
         return f"group {self.group}" if self.group is not None else "no group"
 
 
 def in_sections(rows: Iterable[JobRow], folded: Container[str | None]) -> list[JobRow | Section]:
-    """Return rows below the headings of their groups, without those of folded ones; what has no group comes last."""
+    """Return rows below the headings of their groups, without collapsed ones; jobs without a group come last."""
     groups: dict[str | None, list[JobRow]] = {}
     for row in rows:
         groups.setdefault(row.job.group, []).append(row)
@@ -86,27 +86,27 @@ def in_sections(rows: Iterable[JobRow], folded: Container[str | None]) -> list[J
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """What is read for a job only while it is in sight."""
+    """Details loaded only for visible jobs."""
 
     last: Run | None = None
     trend: tuple[TrendPoint, ...] = ()
 
 
 def make_row(job: Job, situation: Situation) -> JobRow:
-    """Work out what searching and sorting need; done away from the window's thread."""
+    """Precompute what searching and sorting need; not called in the GUI thread."""
     text = searched_text(job.name, job.group, job.description, job.schedule, job.action)
     return JobRow(job.id, job, situation, text, (natural_key(job.name), job.id))
 
 
 class Followers:
-    """Knows which jobs run after which others, from what the others say; few do."""
+    """Tracks which jobs run after which others; few jobs do."""
 
     def __init__(self, rows: Iterable[JobRow] = ()) -> None:
         self._by_job = {row.id: (row.job.name, row.job.followers) for row in rows if row.job.followers}
         self._causes = self._all()
 
     def take(self, rows: Iterable[JobRow], gone: Iterable[str]) -> frozenset[str]:
-        """Take in jobs that have changed or are gone; return those that run after others than before."""
+        """Update changed and removed jobs; return the jobs whose triggering jobs changed."""
         is_other = False
         for job_id, name, followers in (
             *((row.id, row.job.name, row.job.followers) for row in rows),
@@ -132,14 +132,14 @@ class Followers:
 
 
 def natural_key(name: str) -> tuple[str | int, ...]:
-    """Return what sorts "job 2" before "job 10", and "Überprüfung" beside "Updates"."""
+    """Return a key that sorts "job 2" before "job 10", and "Überprüfung" next to "Updates"."""
     letters = (one for one in normalize("NFKD", name.casefold()) if not combining(one))
     parts = _NUMBERS.split("".join(letters))
     return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
 
 
 def sort_key(column: Column) -> Callable[[JobRow], tuple[Any, ...]]:
-    """Return what a column sorts by; ties go by name, so that the order never depends on anything unseen."""
+    """Return the sort key of a column; ties are sorted by name, so that the order depends on visible values only."""
     return _KEYS[column]
 
 
@@ -156,10 +156,10 @@ def _by_next(row: JobRow) -> tuple[Any, ...]:
     if job.kind is SituationKind.RUNNING:
         return (0, 0, row.by_name)
     if job.waiting is not None:
-        # What was to start long ago starts first.
+        # The longest overdue starts first.
         return (1, job.next_run_at or 0, row.by_name)
     if job.next_run_at is not None:
-        # What is held back starts at no time that can be told.
+        # The start of a blocked job is unknown.
         return (3, 0, row.by_name) if job.is_held else (2, job.next_run_at, row.by_name)
     return (3, inf if job.paused_until is None else job.paused_until, row.by_name)
 
@@ -180,7 +180,7 @@ SORTABLE = tuple(_KEYS)
 
 @lru_cache(maxsize=4096)
 def _pace(schedule: Schedule) -> tuple[int, float, tuple[int, ...]]:
-    """Return where a schedule stands among others: the regular ones by pace, then by time of day, the rest last."""
+    """Return the sort key of a schedule: regular ones by interval, then by time of day; the others last."""
     match schedule:
         case Every():
             return (0, schedule.every_ms, ())
@@ -205,7 +205,7 @@ def _cron_pace(fields: CronFields) -> tuple[float, tuple[int, ...]]:
 
 @lru_cache(maxsize=4096)
 def schedule_words(schedule: Schedule) -> str:
-    """Return a schedule in plain words that begin a sentence."""
+    """Return a schedule in words, capitalised."""
     words = describe(schedule)
     return words[:1].upper() + words[1:]
 

@@ -77,7 +77,7 @@ class JobTableModel(QAbstractTableModel):
         return iter(self._all.values())
 
     def row_at(self, row: int) -> JobRow:
-        """Return a row that is no heading."""
+        """Return the job row at an index; it must not be a heading."""
         return cast("JobRow", self._shown[self._place(row)])
 
     def section_at(self, row: int) -> Section | None:
@@ -191,7 +191,7 @@ class JobTableModel(QAbstractTableModel):
 
     @property
     def folded(self) -> frozenset[str | None]:
-        """The groups whose jobs are folded away."""
+        """The collapsed groups."""
         return frozenset(self._folded)
 
     def set_sections(self, wanted: bool, folded: Iterable[str | None] | None = None) -> None:  # noqa: FBT001 - a slot
@@ -201,12 +201,12 @@ class JobTableModel(QAbstractTableModel):
             self._folded = self._folded if folded is None else set(folded)
 
     def fold(self, group: str | None) -> None:
-        """Fold the jobs of a group away, or show them again."""
+        """Collapse or expand a group."""
         self._folded ^= {group}
         self._show()
 
     def unfold(self, job_ids: Iterable[str]) -> None:
-        """Show some jobs, if their groups are folded."""
+        """Expand the groups of some jobs."""
         wanted = {row.job.group for job_id in job_ids if (row := self._all.get(job_id)) is not None}
         if self._has_sections and self._folded & wanted:
             self._folded -= wanted
@@ -244,7 +244,7 @@ class JobTableModel(QAbstractTableModel):
         self._tell_counts()
 
     def _to_show(self) -> tuple[list[JobRow | Section], list[tuple[Any, ...]]]:
-        """Return the rows to show, and what they are sorted by; below headings that is not needed."""
+        """Return the rows to show and their sort keys; below headings the keys are not needed."""
         key = sort_key(self._column)
         if self._sorted is None:
             self._sorted = sorted(self._all.values(), key=key)
@@ -260,7 +260,7 @@ class JobTableModel(QAbstractTableModel):
 
     @contextmanager
     def _resetting(self) -> Iterator[None]:
-        """Let something change that all rows depend on, and show them anew."""
+        """Change something that all rows depend on, and rebuild them."""
         with self._changing():
             self.beginResetModel()
             yield
@@ -377,7 +377,7 @@ class JobTableModel(QAbstractTableModel):
         return None
 
     def _counted(self, name: str) -> str:
-        """Return a heading with how many jobs there are, or how many of them were found."""
+        """Return a heading with the number of jobs, or of matching jobs."""
         shown, every = self._found_count, len(self._all)
         words = (
             self.tr("{heading} ({count})") if shown == every else self.tr("{heading} ({shown} of {count})")

@@ -32,7 +32,7 @@ from .job_table import JobTableModel
 
 _NO_FACTS = JobFacts()
 _MOST_MEASURED = 500
-# Keys on the heading of a group: whether they fold it; None turns it.
+# Keys on a group heading: True collapses, False expands, None toggles.
 _FOLDING = dict.fromkeys((Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter))
 _FOLDING |= {Qt.Key.Key_Left: True, Qt.Key.Key_Right: False}
 # Details of visible rows are loaded when scrolling stops, not at every step.
@@ -63,7 +63,7 @@ class JobView(QTableView):
     selection_changed = Signal()
     edit_wanted = Signal()
     menu_wanted = Signal(QPoint, object)
-    """Where, and for which heading of a group, or None for the selected jobs."""
+    """The position, and the group heading, or None for the selected jobs."""
     rested = Signal()
     """The visible rows may have changed."""
 
@@ -280,7 +280,7 @@ class JobView(QTableView):
     # --- Columns ------------------------------------------------------------------------------------
 
     def _fold(self, row: int) -> bool:
-        """Fold a group, or show its jobs again; return False for a row that is no heading."""
+        """Collapse or expand a group; return False if the row is not a heading."""
         section = self._jobs.section_at(row)
         if section is not None:
             self._jobs.fold(section.group)
@@ -302,7 +302,7 @@ class JobView(QTableView):
         return {"columns": self.columns.state()} | order_state(self._jobs)
 
     def arrange(self, state: Mapping[str, Any]) -> None:
-        """Arrange the table as it was; what makes no sense is left out."""
+        """Restore an arrangement; invalid values are ignored."""
         columns = state.get("columns")
         if isinstance(columns, dict):
             self.columns.restore(columns)

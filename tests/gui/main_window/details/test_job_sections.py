@@ -136,14 +136,14 @@ def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> Non
     desk.show(waits)
     assert desk.text("detailStatus") == "Ready, next run today at 10:00 · quiet"
     assert desk.label("nextRunAt0").text() == "quiet"
-    assert "it starts when they end, at 11:30" in desk.label("nextRunAt0").toolTip()
+    assert "and starts when they end, at 11:30" in desk.label("nextRunAt0").toolTip()
     # 11:00 is passed over.
     assert desk.label("nextRun1").text() == "today at 12:00"
     skips = desk.scheduler.add_job("skips", Every("1h"), policy=Policy(in_quiet_time=InQuietTime.SKIP))
     desk.show(skips)
     assert desk.text("detailStatus") == "Ready, next run today at 10:00 · skipped"
     assert [desk.label(f"nextRunAt{row}").text() for row in range(3)] == ["quiet", "quiet", ""]
-    assert "it will be skipped" in desk.label("nextRunAt1").toolTip()
+    assert "will be skipped" in desk.label("nextRunAt1").toolTip()
 
 
 def test_what_passes_while_a_job_waits_makes_room_for_what_comes(desk: PaneDesk, qtbot: QtBot) -> None:

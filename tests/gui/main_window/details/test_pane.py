@@ -367,7 +367,7 @@ def test_what_an_assistant_made_is_to_be_looked_at_and_resumed_with_one_click(
     job_id = bench.scheduler.add_job("made", Every("1h"), paused_by=StatusReason.ASSISTANT)
     _show(qtbot, bench, actions, pane, job_id)
     assert _text(pane, "detailStatus") == "Paused by an assistant"
-    assert "An assistant made or changed it" in _text(pane, "adviceSentence")
+    assert "An assistant created or edited this job" in _text(pane, "adviceSentence")
     # It is said once.
     assert not _is_seen(pane, "detailWhy")
     _button(pane, "detailResume").click()

@@ -104,7 +104,7 @@ def test_what_an_assistant_made_says_what_to_do_on_hover() -> None:
     row = row_of(make_job(status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT))
     tip = cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
     assert "Paused by an assistant" in tip
-    assert "look at it, then resume it" in tip
+    assert "Review it, then resume it" in tip
 
 
 def test_a_job_that_never_ran_says_so() -> None:
@@ -228,12 +228,12 @@ def test_a_run_that_is_due_in_a_quiet_time_is_told_as_such() -> None:
     assert cell_text(Column.NEXT, row, facts, None, NOW) == "in 4 min · quiet"
     assert spoken_text(Column.NEXT, row, facts, None, NOW) == "next run: in 4 min · quiet"
     tip = cell_tip(Column.NEXT, row, facts, None, NOW)
-    assert "That is in the quiet hours <\u2060i>Night<\u2060/i>: it starts when they end, at 10:00." in tip
+    assert "Falls in the quiet hours <\u2060i>Night<\u2060/i> and starts when they end, at 10:00." in tip
     assert "Ready, next run in 4 min · quiet" in cell_tip(Column.NAME, row, facts, None, NOW)
     nameless = Quiet(NOW + 60 * MINUTE, QuietTime())
     skips = row_of(make_job(policy=Policy(in_quiet_time=InQuietTime.SKIP)), quiet=nameless)
     tip = cell_tip(Column.NEXT, skips, facts, None, NOW)
-    assert "That is in quiet hours: it will be skipped." in tip
+    assert "Falls in quiet hours and will be skipped." in tip
     told = "Ready, next run in 4 min · skipped"
     assert told in cell_tip(Column.NAME, skips, facts, None, NOW)
 
