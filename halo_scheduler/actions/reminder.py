@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Callable
 
 from halo_scheduler.actions.run_services import Ended, RunServices, StopReason
 from halo_scheduler.grammar.interval import MINUTE_MS
-from halo_scheduler.host.desktop_notices import show_on_desktop
 from halo_scheduler.model import Outcome, Reminder, Run
 from halo_scheduler.model.messages import Message, MessageKind, message
 
-_SNOOZE = "Snooze 10 min"
+_SNOOZE = "snooze"
+_SNOOZE_LABEL = "Snooze 10 min"
 _SNOOZE_MS = 10 * MINUTE_MS
+# How long to wait for a click.
+_LONGEST_WAIT_S = 3_600.0
 
 
 class ReminderWork:
@@ -31,7 +35,7 @@ class ReminderWork:
 
     def _show(self) -> None:
         try:
-            is_snoozed = show_on_desktop(self._action.title, self._action.text, _SNOOZE, self._accept)
+            is_snoozed = _show_on_desktop(self._action, self._accept)
         except OSError as error:
             why = message(MessageKind.NOT_REMINDED, error=str(error))
             self._engine.post(lambda: self._end(Outcome.FAILURE, why))
@@ -60,3 +64,37 @@ class ReminderWork:
     def leave(self) -> None:
         """Report nothing from now on."""
         self._is_over = self._is_left = True
+
+
+def _show_on_desktop(reminder: Reminder, accepted: Callable[[], None]) -> bool:
+    """Show a notification; OSError when no notification service accepts it. It may take seconds.
+
+    Once it is `accepted`, wait until it is closed, for an hour at most, and return whether it is to be snoozed.
+    """
+    if sys.platform != "linux":
+        raise OSError("only Linux desktops can be reached")
+    from halo_scheduler.host import desktop_notices as desktop  # noqa: PLC0415 - it loads the client of the bus
+    from halo_scheduler.host.bus import Bus, BusConnection, BusError, method_call, signals_of  # noqa: PLC0415
+
+    with BusConnection(Bus.SESSION) as connection:
+        connection.call(signals_of(desktop.NAME))
+        told = connection.call(method_call(desktop.SERVICE, "GetCapabilities", starts_service=True))
+        body = desktop.notify_body(
+            reminder.title,
+            reminder.text,
+            capabilities=frozenset(map(str, told[0])) if told and isinstance(told[0], list) else frozenset(),
+            actions=[_SNOOZE, _SNOOZE_LABEL],
+        )
+        notify = method_call(desktop.SERVICE, "Notify", desktop.NOTIFY_SIGNATURE, body, starts_service=True)
+        number = next(iter(connection.call(notify)), None)
+        accepted()
+        try:
+            while number is not None and (signal := connection.next_signal(_LONGEST_WAIT_S)) is not None:
+                match signal:
+                    case "ActionInvoked", (clicked, "snooze") if clicked == number:
+                        return True
+                    case "NotificationClosed", (closed, *_) if closed == number:
+                        return False
+        except BusError:
+            pass  # The desktop has gone; the notification was shown.
+    return False

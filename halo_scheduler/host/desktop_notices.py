@@ -1,77 +1,47 @@
-"""Desktop notifications for programs without a window, such as the daemon."""
+"""What the desktop's notification service is sent, by the desktop program and by runs of reminders."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from html import escape
 from typing import Any
 
 from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.host.bus import Callee
 
-_NAME = "org.freedesktop.Notifications"
+NAME = "org.freedesktop.Notifications"
+SERVICE = Callee(NAME, "/org/freedesktop/Notifications", NAME)
+NOTIFY_SIGNATURE = "susssasa{sv}i"
+_AS_LONG_AS_THE_DESKTOP_LIKES = -1
+_NORMAL, _CRITICAL = 1, 2
 _LONGEST_TITLE = 200
 _LONGEST_LINE = 240
-_AS_LONG_AS_THE_DESKTOP_LIKES = -1
-_NORMAL = 1
-_SNOOZE = "snooze"
-# After that nobody waits any more for a click.
-_LONGEST_WAIT_S = 3_600.0
 
 
-def show_on_desktop(title: str, text: str, snooze_label: str, accepted: Callable[[], None]) -> bool:
-    """Show a notification; OSError when no notification service accepts it. It may take seconds.
-
-    Once it is `accepted`, wait until it is closed, for an hour at most, and return whether it is to be snoozed.
-    """
-    if sys.platform != "linux":
-        raise OSError("only Linux desktops can be reached")
-    from halo_scheduler.host.bus import (  # noqa: PLC0415 - if needed
-        Bus,
-        BusConnection,
-        BusError,
-        Callee,
-        method_call,
-        signals_of,
-    )
-
-    callee = Callee(_NAME, "/org/freedesktop/Notifications", _NAME)
-    with BusConnection(Bus.SESSION) as connection:
-        connection.call(signals_of(_NAME))
-        match connection.call(method_call(callee, "GetCapabilities", starts_service=True)):
-            case (list(capabilities),):
-                body = _body(title, text, snooze_label, frozenset(map(str, capabilities)))
-            case _:
-                body = _body(title, text, snooze_label, frozenset())
-        answer = connection.call(method_call(callee, "Notify", "susssasa{sv}i", body, starts_service=True))
-        accepted()
-        try:
-            while answer and (signal := connection.next_signal(_LONGEST_WAIT_S)) is not None:
-                match signal:
-                    case "ActionInvoked", (number, "snooze") if number == answer[0]:
-                        return True
-                    case "NotificationClosed", (number, *_) if number == answer[0]:
-                        return False
-        except BusError:
-            pass  # The desktop has gone; the notification was shown.
-    return False
-
-
-def _body(title: str, text: str, snooze_label: str, capabilities: frozenset[str]) -> tuple[Any, ...]:
+def notify_body(
+    title: str,
+    text: str,
+    *,
+    capabilities: frozenset[str],
+    actions: list[str],
+    icon: str = "halo-scheduler",
+    replaces: int = 0,
+    is_urgent: bool = False,
+) -> tuple[Any, ...]:
+    """Return the arguments of `Notify`; `actions` are names, each followed by its label."""
     shown = "\n".join(_plain(line, _LONGEST_LINE) for line in text.splitlines())
     return (
         "Halo Scheduler",
-        0,
-        "halo-scheduler",
+        replaces,
+        icon,
         _plain(title, _LONGEST_TITLE),
         # A service that knows markup would interpret "<b>" in a text.
         escape(shown, quote=False) if "body-markup" in capabilities else shown,
-        [_SNOOZE, snooze_label] if "actions" in capabilities else [],
-        {"urgency": ("y", _NORMAL), "desktop-entry": ("s", "halo-scheduler")},
+        actions if "actions" in capabilities else [],
+        {"urgency": ("y", _CRITICAL if is_urgent else _NORMAL), "desktop-entry": ("s", "halo-scheduler")},
         _AS_LONG_AS_THE_DESKTOP_LIKES,
     )
 
 
 def _plain(text: str, longest: int) -> str:
-    """Return a text as one plain line."""
+    """Return one line that a message can carry; a lone surrogate, from undecodable output, cannot be sent."""
     return plain_line(text, longest).encode(errors="replace").decode()

@@ -5,33 +5,25 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from html import escape
 from typing import Any
 
 from jeepney import HeaderFields, MatchRule, Message, MessageType, message_bus
 
-from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.host.bus import (
     Bus,
     BusStream,
-    Callee,
     CallError,
     body_of,
     method_call,
     owner_rule,
 )
+from halo_scheduler.host.desktop_notices import NAME, NOTIFY_SIGNATURE, SERVICE, notify_body
 from halo_scheduler.rules.notices import Notice, NoticeKind
 
 _LOG = logging.getLogger(__name__)
-_NAME = "org.freedesktop.Notifications"
-_CALLEE = Callee(_NAME, "/org/freedesktop/Notifications", _NAME)
 OPEN = "default"
 """The action of a click on the notice itself."""
-_NORMAL, _CRITICAL = 1, 2
 _URGENT = (NoticeKind.DISABLED, NoticeKind.STORE, NoticeKind.STUCK)
-_AS_LONG_AS_THE_DESKTOP_LIKES = -1
-_LONGEST_TITLE = 200
-_LONGEST_LINE = 240
 _Answered = Callable[[tuple[Any, ...]], None]
 
 
@@ -67,7 +59,7 @@ class NotificationService:
         """The number of the call whose answer is still to come."""
         self._answered: _Answered = self._take_capabilities
         self._stream = BusStream(Bus.SESSION)
-        for rule in (MatchRule(type="signal", sender=_NAME, interface=_NAME), owner_rule(_NAME)):
+        for rule in (MatchRule(type="signal", sender=NAME, interface=NAME), owner_rule(NAME)):
             self._stream.send(message_bus.AddMatch(rule))
 
     def fileno(self) -> int:
@@ -98,23 +90,17 @@ class NotificationService:
             self._call(self._take_capabilities, "GetCapabilities", None, ())
         else:
             body = self._notify_body(self._waiting[0], self._capabilities)
-            self._call(self._take_number, "Notify", "susssasa{sv}i", body)
+            self._call(self._take_number, "Notify", NOTIFY_SIGNATURE, body)
 
     def _notify_body(self, notice: Notice, capabilities: frozenset[str]) -> tuple[Any, ...]:
-        # What a run printed last is a line of its own.
-        told, _, printed = notice.text.partition("\n")
-        text = "\n".join(_plain(line, _LONGEST_LINE) for line in (told, printed) if line)
-        urgency = _CRITICAL if notice.kind in _URGENT else _NORMAL
-        return (
-            "Halo Scheduler",
-            self._earlier(notice),
-            self._icon,
-            _plain(notice.title, _LONGEST_TITLE),
-            # A service that knows markup would take "<b>" in a text for its own.
-            escape(text, quote=False) if "body-markup" in capabilities else text,
-            self._actions(notice) if "actions" in capabilities else [],
-            {"urgency": ("y", urgency), "desktop-entry": ("s", "halo-scheduler")},
-            _AS_LONG_AS_THE_DESKTOP_LIKES,
+        return notify_body(
+            notice.title,
+            notice.text,
+            capabilities=capabilities,
+            actions=self._actions(notice),
+            icon=self._icon,
+            replaces=self._earlier(notice),
+            is_urgent=notice.kind in _URGENT,
         )
 
     def _earlier(self, notice: Notice) -> int:
@@ -128,7 +114,7 @@ class NotificationService:
 
     def _call(self, answered: _Answered, method: str, signature: str | None, body: tuple[Any, ...]) -> None:
         self._answered = answered
-        self.awaited = self._stream.send(method_call(_CALLEE, method, signature, body, starts_service=True))
+        self.awaited = self._stream.send(method_call(SERVICE, method, signature, body, starts_service=True))
 
     def _take_answer(self, message: Message) -> None:
         self.awaited = None
@@ -176,8 +162,3 @@ def _replaces(notice: Notice, shown: Notice) -> bool:
     if notice.job_id is not None:
         return shown.job_id == notice.job_id
     return bool(shown.run_ids) and shown.kind is notice.kind and set(shown.run_ids) < set(notice.run_ids)
-
-
-def _plain(text: str, longest: int) -> str:
-    """Return one line that a message can carry: half a sign, as undecodable output leaves it, cannot travel."""
-    return plain_line(text, longest).encode(errors="replace").decode()

@@ -18,7 +18,7 @@ from ui.forms.choices import Choice, Choices
 from ui.forms.fields import Field, Findings, Page
 from ui.forms.fold import Fold
 from ui.forms.inputs import PlainText
-from ui.style.theme import HALF, MARGIN, Appearance
+from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.arrange import put_after, show_if
 from ui.widgets.labels import frame, label
 
@@ -26,9 +26,9 @@ from .command_form import CommandForm
 from .http_form import HttpForm
 from .process_form import ProcessForm
 from .prompt_form import PromptForm
-from .reminder_form import ReminderForm
 
 _LINES = 3
+_REMINDER_LINES = 4
 _PROBE = Manual()
 
 
@@ -74,7 +74,7 @@ class WhatPage(Page):
         self._kept: Callback | None = None
         self._http: HttpForm | None = None
         self._prompt: PromptForm | None = None
-        self._reminder: ReminderForm | None = None
+        self._reminder: _ReminderForm | None = None
 
     def begin(self, name: str) -> None:
         """Build the name field, which gets the focus as soon as the window appears."""
@@ -167,14 +167,14 @@ class WhatPage(Page):
             made.changed.connect(self.edited)
         return self._prompt
 
-    def _reminder_form(self) -> ReminderForm:
+    def _reminder_form(self) -> _ReminderForm:
         if self._reminder is None:
-            made = self._reminder = ReminderForm(self, self._stage)
+            made = self._reminder = _ReminderForm(self, self._stage)
             self._insert_form(made)
             made.changed.connect(self.edited)
         return self._reminder
 
-    def _insert_form(self, form: HttpForm | PromptForm | ReminderForm) -> None:
+    def _insert_form(self, form: HttpForm | PromptForm | _ReminderForm) -> None:
         self._forms.insertWidget(0, form)
         form.load(None)
         put_after(self._kind.buttons()[-1], form)
@@ -337,3 +337,56 @@ def _kept_card() -> QFrame:
     note.setText(made.tr("This can't be edited here and stays as it is."))
     layout.addWidget(note)
     return made
+
+
+class _ReminderForm(QWidget):
+    """What the notification says."""
+
+    changed = Signal()
+
+    def __init__(self, page: Page, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._title = QLineEdit()
+        self._title.setObjectName("reminderTitle")
+        self._title.setAccessibleName(self.tr("Title"))
+        self._title.setPlaceholderText(self.tr("Time to stand up and stretch"))
+        self._text = PlainText(name="reminderText", title=self.tr("Text"))
+        self._text.setFixedHeight(self._text.fontMetrics().lineSpacing() * _REMINDER_LINES + GRID)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(MARGIN)
+        for field in (
+            Field(self.tr("Title"), self._title, path="action.title", subject=self.tr("The title")),
+            Field(
+                self.tr("Text"),
+                self._text,
+                path="action.text",
+                subject=self.tr("The text"),
+                hint=self.tr(
+                    "Shown as a desktop notification. The run fails if the desktop doesn't accept it."
+                ),
+            ),
+        ):
+            page.watch_field(field)
+            layout.addWidget(field)
+        self._title.textChanged.connect(self.changed)
+        self._text.textChanged.connect(self.changed)
+
+    def first_stops(self) -> list[QWidget]:
+        """Return the first widgets in Tab order."""
+        return [self._title, self._text]
+
+    def load(self, reminder: Reminder | None) -> None:
+        """Show a reminder."""
+        if reminder is not None:
+            self._title.setText(reminder.title)
+            self._title.setCursorPosition(0)
+            self._text.show_text(reminder.text)
+
+    def read(self, findings: Findings) -> Reminder | None:
+        """Return the reminder, or None after recording the problems."""
+        title = self._title.text().strip()
+        if not title:
+            findings.miss("action.title", self.tr("Enter a title."))
+            return None
+        return findings.take("action", lambda: Reminder(title=title, text=self._text.toPlainText().strip()))
