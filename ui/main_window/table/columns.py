@@ -45,6 +45,9 @@ class Columns(QObject):
             lambda at: self.menu(view).popup(header.viewport().mapToGlobal(at))
         )
         header.sectionResized.connect(self._drag)
+        model.dataChanged.connect(self._widen)
+        model.changed.connect(self._widen)
+        view.verticalScrollBar().valueChanged.connect(self._widen)
 
     @property
     def header(self) -> QHeaderView:
@@ -58,6 +61,20 @@ class Columns(QObject):
         self._set(widths)
         for column in Column:
             self._view.setColumnHidden(column, column not in widths)
+
+    def _widen(self) -> None:
+        """Share the width out again if a next run in sight is cut."""
+        shown = self._view.columnWidth(Column.NEXT)
+        if shown and Column.NEXT not in self._chosen and self._next_width() > shown:
+            self.fit()
+
+    def _next_width(self) -> int:
+        """Return the width of the longest next run in sight, at most half of the table."""
+        first, last = self._view.rowAt(0), self._view.rowAt(self._view.viewport().height() - 1)
+        rows = range(max(first, 0), (self._model.rowCount() - 1 if last < 0 else last) + 1)
+        texts = {self._model.text_at(row, Column.NEXT) for row in rows}
+        longest = max(map(self._text, texts), default=0) + 2 * GRID
+        return min(longest, self._view.viewport().width() // 2)
 
     def _share(self, room: int) -> dict[Column, int]:
         usual, letter = self._usual(), self._letter()
@@ -87,7 +104,7 @@ class Columns(QObject):
     def _usual(self) -> dict[Column, int]:
         return {
             Column.SCHEDULE: self._text("2 h after it ends") + 2 * GRID,
-            Column.NEXT: self._text("tomorrow at 00:00") + 2 * GRID,
+            Column.NEXT: max(self._text("tomorrow at 00:00") + 2 * GRID, self._next_width()),
             Column.LAST: self._text("yesterday 00:00 00 min") + 5 * GRID,
             Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
         }

@@ -15,12 +15,20 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Cron
 from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import WaitingDetails, WaitingFor
+from halo_scheduler.model.words import Shortage
 from ui.main_window.table.columns import NARROWEST
 from ui.main_window.table.job_rows import Column
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
-from ui.style.theme import Appearance, strong_font
+from ui.style.theme import GRID, Appearance, strong_font
 
+_WAITS: dict[str, Any] = {
+    "waiting_for": WaitingFor.DISK_SPACE,
+    "waiting_details": WaitingDetails(name=Shortage.DISK),
+    "next_run_at": NOW - 5_000,
+}
+_WAITING = "waiting for free disk space to start"
 _LONG = "Back up disk health on db-replica-3 of the cluster"
 
 
@@ -175,3 +183,40 @@ def test_the_triangle_points_up_while_the_order_ascends(view: JobView) -> None:
     down = widths_of_the_triangle(Qt.SortOrder.DescendingOrder)
     assert up == down[::-1]
     assert up[0] < up[1]
+
+
+def _needed(view: JobView, text: str) -> int:
+    return QFontMetrics(view.font()).horizontalAdvance(text) + GRID
+
+
+@pytest.mark.parametrize(("points", "width"), [(9, 640), (17, 1_100)])
+def test_the_next_run_is_not_cut_when_a_job_begins_to_wait(view: JobView, points: int, width: int) -> None:
+    view.setFont(QFont(view.font().family(), points))
+    view.resize(width, 300)
+    model = view.model()
+    assert isinstance(model, JobTableModel)
+    model.update([row_of(make_job("b", **_WAITS))])
+    assert _WAITING in [model.text_at(row, Column.NEXT) for row in range(2)]
+    assert view.columnWidth(Column.NEXT) >= _needed(view, _WAITING)
+    assert sum(_widths(view).values()) <= view.viewport().width()
+
+
+def test_the_next_run_is_not_cut_when_a_row_is_scrolled_into_sight(view: JobView) -> None:
+    waits = make_job("z", **_WAITS)
+    model = view.model()
+    assert isinstance(model, JobTableModel)
+    model.replace([*(row_of(make_job(f"job {number:02}")) for number in range(40)), row_of(waits)])
+    view.resize(640, 300)
+    before = view.columnWidth(Column.NEXT)
+    assert before < _needed(view, _WAITING)
+    view.scrollToBottom()
+    assert view.columnWidth(Column.NEXT) >= _needed(view, _WAITING)
+
+
+def test_a_width_that_was_dragged_stays_although_a_text_is_cut(view: JobView) -> None:
+    _drag(view, Column.NEXT, -30)
+    chosen = view.columnWidth(Column.NEXT)
+    model = view.model()
+    assert isinstance(model, JobTableModel)
+    model.update([row_of(make_job("b", **_WAITS))])
+    assert view.columnWidth(Column.NEXT) == chosen
