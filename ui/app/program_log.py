@@ -125,7 +125,7 @@ def _private_file(path: Path) -> logging.Handler:
             return Path(self.baseFilename).open("a", encoding=self.encoding, errors=self.errors)
 
         def handleError(self, _record: logging.LogRecord) -> None:  # noqa: N802
-            # On a full disk: the record is kept in memory, and a traceback on stderr would tell nobody anything.
+            # On a full disk the record is still kept in memory; a traceback on stderr would not help.
             pass
 
     return PrivateFile(

@@ -24,7 +24,7 @@ _TIMEOUT_S = 2.0
 
 
 def has_display(environment: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether windows can be shown."""
+    """Return whether windows can be shown."""
     if not sys.platform.startswith("linux") or environment.get("QT_QPA_PLATFORM", "") not in (
         "",
         "xcb",

@@ -28,7 +28,7 @@ class Arranged(Protocol):
         """Return how it is arranged, as JSON data."""
 
     def restore_layout(self, state: Mapping[str, Any]) -> None:
-        """Arrange it as it was."""
+        """Restore the arrangement."""
 
 
 class WindowMemory(QObject):

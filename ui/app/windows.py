@@ -169,7 +169,7 @@ class Windows(QObject):
             self.show_about()
 
     def show_manual(self) -> None:
-        """Open the manual in the browser; it lies beside the program and needs no network."""
+        """Open the manual in the browser; it is installed with the program and needs no network."""
         page = manual_page()
         if page is None:
             self.main.show_message(
@@ -251,7 +251,7 @@ class Windows(QObject):
         self.editing.secrets_requested.connect(self.show_secrets)
 
     def _with_settings(self, use: Callable[[SettingsDialog], None]) -> None:
-        """Show something in the settings, which are made when they are first wanted."""
+        """Call something with the settings dialog, created on first use."""
         if self._settings is not None:
             use(self._settings)
             _to_front(self._settings)

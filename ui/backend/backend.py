@@ -54,11 +54,11 @@ class Asked:
         self._is_cancelled = True
 
     def is_cancelled(self) -> bool:
-        """Tell whether the request was cancelled; safe to call from any thread."""
+        """Return whether the request was cancelled; safe to call from any thread."""
         return self._is_cancelled
 
     def is_wanted(self) -> bool:
-        """Tell, in the GUI thread, whether the owner still exists."""
+        """Return, in the GUI thread, whether the owner still exists."""
         if self._is_cancelled or self._owner is None:
             return not self._is_cancelled
         owner = self._owner()
@@ -74,7 +74,7 @@ class Backend(QObject):
     changed = Signal(object)
     """A Change, wherever it was made; emitted in the GUI thread."""
     fault = Signal(str)
-    """A sentence about an error that nobody else shows."""
+    """A sentence about an error that no one else handles."""
     trouble_changed = Signal(object)
     """A StoreTrouble, or None when the store can be written again."""
     _answered = Signal(object)
@@ -93,7 +93,7 @@ class Backend(QObject):
         self._inline: Scheduler | None = None
         self._is_closed = False
         self.trouble: StoreTrouble | None = None
-        """What the engine says is wrong with the store."""
+        """The problem with the store, as the engine reports it."""
         self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         self._changed_here.connect(self.changed, Qt.ConnectionType.QueuedConnection)
         self._done_with.connect(self._let_go, Qt.ConnectionType.QueuedConnection)
@@ -187,7 +187,7 @@ class Backend(QObject):
 
     @property
     def ends(self) -> Ends:
-        """The ends of runs that the store could not take in yet."""
+        """The results of runs that the store could not record yet."""
         return NO_ENDS if self.trouble is None else {end.job_id: end for end in self.trouble.ends}
 
     @property
@@ -196,7 +196,7 @@ class Backend(QObject):
         return self._path or database_path()
 
     def show_trouble(self, trouble: StoreTrouble | None) -> None:
-        """Let everybody know what is wrong with the store; None when it can be written."""
+        """Emit the problem with the store; None if it can be written."""
         if trouble != self.trouble:
             self.trouble = trouble
             self.trouble_changed.emit(trouble)

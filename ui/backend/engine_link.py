@@ -87,7 +87,7 @@ class EngineLink(QObject):
         self._thread.stop(shutdown_mode)
 
     def cancel_stop(self) -> None:
-        """Take back a stop that waits for current runs."""
+        """Cancel a stop that waits for current runs."""
         self._is_leaving = False
         self._thread.cancel_stop()
 

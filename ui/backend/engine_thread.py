@@ -97,7 +97,7 @@ class EngineThread(QObject):
         self._stop_wanted.emit(shutdown_mode)
 
     def cancel_stop(self) -> None:
-        """Take back a stop that waits for current runs."""
+        """Cancel a stop that waits for current runs."""
         self._stop_cancelled.emit()
 
     def start_trial(self, spec: JobSpec) -> int:
@@ -208,7 +208,7 @@ class _Host(QObject):
             _LOG.warning("%s", error)
         self._is_stopping = False
         if self._scheduler.engine.is_running:
-            return  # It was taken back.
+            return  # The stop was cancelled.
         self._forget()
         self.stopped.emit()
 

@@ -1,4 +1,4 @@
-"""Jobs and runs as they are, where the store cannot take in that a run has ended."""
+"""Corrects jobs and runs whose end the store could not record yet."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation
 from halo_scheduler.model.alarms import UnrecordedEnd
 
 Ends = Mapping[str, UnrecordedEnd]
-"""The ends that wait to be recorded, by the id of their job: it runs once at a time."""
+"""The results still to be recorded, by job id: a job has one current run at most."""
 NO_ENDS: Ends = {}
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 
 
 def ended_job(job: Job, ends: Ends) -> Job:
-    """Return a job that has ended its run, if it has."""
+    """Return a job as it is after its run, if that has ended."""
     end = ends.get(job.id)
     if end is None or job.status is not JobStatus.RUNNING:
         return job
@@ -23,7 +23,7 @@ def ended_job(job: Job, ends: Ends) -> Job:
 
 
 def ended_situation(situation: Situation, ends: Ends) -> Situation:
-    """Return the situation of a job that has ended its run, if it has."""
+    """Return a job's situation as it is after its run, if that has ended."""
     end = ends.get(situation.job_id)
     if end is None or situation.status is not JobStatus.RUNNING:
         return situation
@@ -36,7 +36,7 @@ def ended_situation(situation: Situation, ends: Ends) -> Situation:
 
 
 def ended_run(run: Run, ends: Ends) -> Run:
-    """Return a run with its true end, if it has ended."""
+    """Return a run with its actual result, if it has ended."""
     end = ends.get(run.job_id)
     if end is None or end.run_id != run.id or run.outcome is not Outcome.RUNNING:
         return run

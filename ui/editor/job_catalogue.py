@@ -122,7 +122,7 @@ class JobOffers(QAbstractListModel):
         exact = (entry for entry in found if entry.name == wanted)
         return next(exact, found[0] if found else None)
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def rowCount(self, parent: Index = _NO_PARENT) -> int:  # noqa: N802 - Qt's name
         return 0 if parent.isValid() else len(self._entries)

@@ -164,7 +164,7 @@ class JobChoice(QComboBox):
     def _none_sentence(self) -> str:
         return self.tr("There are no other jobs yet. Create the job to run first.")
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         self._catalogue.load()

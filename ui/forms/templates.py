@@ -32,8 +32,8 @@ class Template:
 
 
 UNTYPED_URL = "https://site.invalid/"
-"""Stands for a URL that is still to be typed: the form shows none."""
-# The folder is the working directory, which the form lets one pick.
+"""A placeholder for a URL that the user still has to enter; the form shows an empty field."""
+# The folder to back up is the working directory, which can be chosen in the form.
 _BACKUP = (
     'keep=7; name=$(basename "$PWD"); mkdir -p ~/Backups && '
     'tar -czf ~/Backups/"$name-$(date +%F).tar.gz" -C .. "$name" && '
@@ -80,7 +80,7 @@ TEMPLATES: dict[str, Template] = {
             name="Check my website",
             schedule=Every("15m"),
             action=HttpRequest(url=UNTYPED_URL),
-            # It goes on checking while the site is down, so that it can tell of the recovery.
+            # Never disabled: it keeps checking while the site is down, so that it can report the recovery.
             policy=Policy(time_limit="30s", max_errors=0, notify=Notify.FAILURES),
         ),
     ),

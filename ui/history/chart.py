@@ -195,7 +195,7 @@ class DayChart(QWidget):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(self.column_rect(index).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         return QSize(480, _HEIGHT)

@@ -38,7 +38,7 @@ class DaySpan:
         return None if self.last is None else day_start(self.last + _DAY)
 
     def holds(self, day: date) -> bool:
-        """Tell whether a day is in the span."""
+        """Return whether a day is in the span."""
         return (self.first is None or day >= self.first) and (self.last is None or day <= self.last)
 
 
@@ -125,7 +125,7 @@ class Choice:
 
     @property
     def is_everything(self) -> bool:
-        """Tell whether all runs are shown."""
+        """Return whether all runs are shown."""
         return self == Choice()
 
     def page(self, scheduler: Scheduler, limit: int, before: str | None = None) -> list[Run]:
@@ -169,7 +169,7 @@ class Choice:
             before = page[-1].id
 
     def admits(self, run: Run) -> bool:
-        """Tell whether a run matches, ignoring the text filter."""
+        """Return whether a run matches, ignoring the text filter."""
         if self.run_ids:
             return run.id in self.run_ids
         at = run_at(run)

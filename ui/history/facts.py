@@ -1,4 +1,4 @@
-"""The facts of a run in words: when it was planned, why then, how it went, and which runs are related to it."""
+"""The facts of a run in words: its slot and what determined it, its result, and its related runs."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class YieldingArea(QScrollArea):
         content, width = self._content, self.viewport().width()
         return content.heightForWidth(width) if content.hasHeightForWidth() else content.sizeHint().height()
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         return QSize(self._content.sizeHint().width(), self._height())

@@ -70,7 +70,7 @@ class JobChoices(QAbstractListModel):
         wanted = text.strip().casefold()
         return next((entry for entry in self._entries if entry.text.casefold() == wanted), None)
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def rowCount(self, parent: Index = _NO_PARENT) -> int:  # noqa: N802 - Qt's name
         return 0 if parent.isValid() else len(self._entries)
@@ -185,7 +185,7 @@ class JobPicker(QComboBox):
         if change.kind is ChangeKind.JOB:
             self._is_loaded = False
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         self._load()

@@ -187,7 +187,7 @@ class RunList(QFrame):
         column.addWidget(self._pages, 1)
         column.addLayout(foot)
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         super().showEvent(event)

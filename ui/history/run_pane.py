@@ -362,7 +362,7 @@ class RunPane(QFrame):
         if self._run is not None:
             self.edit_job_requested.emit(self._run.job_id)
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         return QSize(520, 400)

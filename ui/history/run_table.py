@@ -336,7 +336,7 @@ class RunTableModel(QAbstractTableModel):
         self._live = None
         self._backend.fault.emit(str(error))
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def rowCount(self, parent: Index = _NO_PARENT) -> int:  # noqa: N802 - Qt's name
         return 0 if parent.isValid() else len(self._runs)

@@ -100,7 +100,7 @@ class RunDelegate(QStyledItemDelegate):
             return Tone.WARN
         return Tone.TEXT if column == Column.JOB else Tone.MUTED
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row, column = index.row(), index.column()
@@ -202,7 +202,7 @@ class RunTable(QTableView):
             self._delegate.hovered = row
             self.viewport().update()
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         self._fit_columns()

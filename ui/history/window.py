@@ -194,7 +194,7 @@ class HistoryWindow(QWidget):
         self._pane.run_wanted.connect(self.show_run)
         self._export.wanted.connect(lambda kind: self._export_bar.ask_file(kind, self.model.choice))
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         return QSize(1180, 760)

@@ -21,7 +21,7 @@ _LONGEST = 24
 
 
 class GroupActions(QObject):
-    """Acts on the jobs of a group as they are at the time; None is the jobs without one."""
+    """Acts on the jobs that are in a group at that time; None stands for the jobs without a group."""
 
     shown_wanted = Signal(str)
     limit_wanted = Signal(str)
@@ -36,7 +36,7 @@ class GroupActions(QObject):
     # --- Menus --------------------------------------------------------------------------------------
 
     def fill(self, menu: QMenu, group: str | None) -> None:
-        """Offer what can be done with a group."""
+        """Add the actions on a group to a menu."""
         jobs = self._jobs(group)
         resting = [job for job in jobs if job.status is JobStatus.PAUSED]
         self._add(menu, "runGroup", self.tr("Run all now"), partial(self._run, group))
@@ -53,7 +53,7 @@ class GroupActions(QObject):
             self._add(menu, "limitGroup", self.tr("Group limit…"), partial(self.limit_wanted.emit, group))
 
     def fill_targets(self, menu: QMenu, jobs: Sequence[Job]) -> None:
-        """Offer the groups that jobs can be moved to."""
+        """Add the groups that jobs can be moved to."""
         there = {job.group for job in jobs}
         groups = {row.job.group for row in self._rows() if row.job.group}
         for group in sorted(groups, key=natural_key):
@@ -74,15 +74,15 @@ class GroupActions(QObject):
         made.triggered.connect(lambda _checked=False: act())
         return made
 
-    # --- What is done -------------------------------------------------------------------------------
+    # --- Acting -------------------------------------------------------------------------------------
 
     def move(self, jobs: Sequence[Job], group: str | None) -> None:
-        """Put jobs into a group, or into none."""
+        """Move jobs to a group, or out of theirs for None."""
         ids = [job.id for job in jobs if job.group != group]
         self._each(ids, lambda scheduler, job_id: scheduler.update_job(job_id, group=group))
 
     def rename(self, group: str, name: str) -> None:
-        """Give a group another name, which may be that of another one; its limit moves along."""
+        """Rename a group and keep its limit; with the name of another group, the two are merged."""
         ids, name = [job.id for job in self._jobs(group)], name.strip()
         if not name or name == group:
             return

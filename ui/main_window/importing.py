@@ -45,7 +45,7 @@ _TONES = {"+": Tone.OK, "~": Tone.WARN, "−": Tone.ERROR, "▲": Tone.WARN, "�
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What an import would change; without files it is the user's crontab."""
+    """What an import would change; no files stands for the user's crontab."""
 
     files: tuple[str, ...]
     plan: ImportPlan
@@ -72,7 +72,7 @@ class Review:
 
 
 class ImportDialog(QDialog):
-    """Shows what files would change, and imports them."""
+    """Shows what importing some files would change, and imports them."""
 
     done_with = Signal(str)
     """The import is done; what to tell about it, or nothing."""
@@ -123,7 +123,7 @@ class ImportDialog(QDialog):
         self._text = QPlainTextEdit()
         self._text.setObjectName("importReview")
         self._text.setAccessibleName(self.tr("What the import changes"))
-        self._text.setPlaceholderText(self.tr("Nothing is saved before you have seen what changes."))
+        self._text.setPlaceholderText(self.tr("Nothing is saved until you confirm the changes."))
         self._text.setReadOnly(True)
         self._text.setTabChangesFocus(True)
         self._text.setFont(mono_font(self._text.font()))
@@ -140,10 +140,10 @@ class ImportDialog(QDialog):
         row.addWidget(self._import)
         return row
 
-    # --- What happens -------------------------------------------------------------------------------
+    # --- Reading and importing ----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Show the dialog without what was reviewed before."""
+        """Open the dialog without the previous review."""
         self._forget("")
         self.open()
 
@@ -192,7 +192,7 @@ class ImportDialog(QDialog):
         words = one if len(missing) == 1 else many
         self.done_with.emit(words.format(names=listed(missing)) if missing else "")
 
-    # --- What is shown ------------------------------------------------------------------------------
+    # --- Showing ------------------------------------------------------------------------------------
 
     def _show_review(self) -> None:
         found = self._found
@@ -274,7 +274,7 @@ def _opened(files: tuple[str, ...]) -> AbstractContextManager[Archive | None]:
 
 
 def _apply(found: Review, scheduler: Scheduler, *, paused: bool, skip_bad: bool) -> list[str]:
-    """Import what was reviewed; return the secrets that its jobs need and nobody has set."""
+    """Import what was reviewed; return the secrets that the jobs need but that aren't set."""
     with _opened(found.files) as archive:
         scheduler.imports.apply(
             found.plan,

@@ -109,7 +109,7 @@ class JobActions(QObject):
             one.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             table.addAction(one)
 
-    # --- What is selected ---------------------------------------------------------------------------
+    # --- Selection ----------------------------------------------------------------------------------
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -161,7 +161,7 @@ class JobActions(QObject):
         self.groups.fill(inner, group)
 
     def show_menu(self, at: QPoint, section: Section | None) -> None:
-        """Show what can be done with the selected jobs, or with the group of a heading."""
+        """Show the actions on the selected jobs, or on the group of a heading."""
         if section is None and not self._jobs:
             return
         menu = QMenu(self._window)
@@ -173,7 +173,7 @@ class JobActions(QObject):
             self.groups.fill(menu, section.group)
         menu.popup(at)
 
-    # --- What is done -------------------------------------------------------------------------------
+    # --- Acting -------------------------------------------------------------------------------------
 
     def pause_or_resume(self) -> None:
         """Pause the selection, or resume it if all of it is paused or disabled."""
@@ -286,10 +286,10 @@ class JobActions(QObject):
 
 
 def can_resume(job: Job) -> bool:
-    """Tell whether resuming a job means anything: a finished one needs a new time first."""
+    """Return whether a job can be resumed; a finished one needs a new time first."""
     return is_resting(job) and job.status_reason is not StatusReason.DONE
 
 
 def is_resting(job: Job) -> bool:
-    """Tell whether a job is paused or disabled."""
+    """Return whether a job is paused or disabled."""
     return job.status in _RESTING

@@ -38,18 +38,18 @@ _JOB_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The numbers, which jobs wait, when the next run is, and which groups there are."""
+    """The counts, the waiting jobs, the next run and the groups."""
 
     summary: Summary
     waiting: WaitingJobs
     next_at: int | None
     groups: frozenset[str]
     imported: tuple[str, ...] = ()
-    """The imported jobs that are paused until somebody has reviewed them."""
+    """The imported jobs that are paused until the user has reviewed them."""
 
 
 def sum_up(rows: Iterable[JobRow]) -> Totals:
-    """Go through all jobs once: there may be thousands."""
+    """Compute the totals in one pass, as there may be thousands of jobs."""
     running = failing = paused = ready = 0
     waiting: list[WaitingJob] = []
     planned: list[tuple[int, str]] = []
@@ -60,7 +60,7 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
         if one.needs_review and one.reason is StatusReason.IMPORTED:
             imported.append(row.id)
         running += one.kind is SituationKind.RUNNING
-        # What was imported, or an assistant made, stays paused when all are resumed.
+        # "Resume all" does not resume jobs that need a review: imported ones, or those an assistant made.
         paused += one.status is JobStatus.PAUSED and not one.needs_review
         ready += one.status is JobStatus.IDLE
         failing += one.is_failing
@@ -88,7 +88,7 @@ class JobTotals(QObject):
     groups_found = Signal(object)
     """All groups."""
     imported_found = Signal(int)
-    """How many imported jobs are paused until somebody has reviewed them."""
+    """The number of imported jobs that are paused until the user has reviewed them."""
     refused = Signal(str)
 
     def __init__(self, backend: Backend, model: JobTableModel, strip: StatusStrip) -> None:
@@ -97,7 +97,7 @@ class JobTotals(QObject):
         self._model = model
         self._strip = strip
         self._totals = sum_up(())
-        # Thousands of jobs are gone through once for all that changed in a turn.
+        # All changes in one turn of the event loop cause one pass over the jobs.
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(0)
@@ -115,7 +115,7 @@ class JobTotals(QObject):
         return self._later.isActive()
 
     def sum_up(self) -> None:
-        """Tell what the jobs are doing."""
+        """Compute and emit the totals."""
         self._totals = sum_up(self._model.rows())
         self.show_times()
         self.groups_found.emit(self._totals.groups)
@@ -215,7 +215,7 @@ class JobLoader(QObject):
         if change.kind not in _JOB_KINDS:
             return
         if change.job_id is None or change.kind is ChangeKind.SETTINGS:
-            # With the settings, quiet times and limits may have changed.
+            # A change of the settings may concern quiet hours and limits.
             self._wants_all = True
         elif change.kind is ChangeKind.RUN_PROGRESS:
             self._wants_running = True
@@ -317,7 +317,7 @@ def _read_all(
         rows += _rows(scheduler, {job.id: job for job in page}, ends)
         if len(rows) <= len(page):
             yield sorted(rows, key=key)
-    # Sorted here: away from the window's thread.
+    # Sorted here, outside the GUI thread.
     yield sorted(rows, key=key)
 
 
@@ -332,7 +332,7 @@ def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str], en
 
 
 def _rows(scheduler: Scheduler, jobs: Mapping[str, Job], ends: Ends) -> list[JobRow]:
-    """Return jobs with their situations; one that was removed meanwhile is left out."""
+    """Return jobs with their situations, without jobs deleted meanwhile."""
     situations = scheduler.jobs.situations(jobs)
     return [
         make_row(ended_job(job, ends), ended_situation(situations[job_id], ends))
@@ -344,6 +344,6 @@ def _rows(scheduler: Scheduler, jobs: Mapping[str, Job], ends: Ends) -> list[Job
 def _facts(scheduler: Scheduler, job_ids: frozenset[str], ends: Ends) -> dict[str, JobFacts]:
     trends, last = scheduler.runs.trends(job_ids, _TREND), scheduler.runs.last(job_ids)
     if ends:
-        # What has ended is still recorded as running.
+        # A run that has ended may still be stored as running.
         last = last | {run.job_id: ended_run(run, ends) for run in scheduler.runs.running()}
     return {job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in job_ids}

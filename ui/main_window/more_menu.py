@@ -1,4 +1,4 @@
-"""The menu of the main window that holds what the toolbar does not show."""
+"""The main window's menu of actions that are not in the toolbar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ui.widgets.labels import action
 
 
 class HelpTopic(Enum):
-    """What the help menu leads to."""
+    """The entries of the help menu."""
 
     MANUAL = auto()
     ABOUT = auto()

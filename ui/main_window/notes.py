@@ -60,7 +60,7 @@ class UndoBar(QWidget):
         self._timer.start()
 
     def close_bar(self) -> None:
-        """Hide the bar; what was done can no longer be undone here."""
+        """Hide the bar and its undo button."""
         self._timer.stop()
         self._undo_it = None
         self.setVisible(False)
@@ -130,9 +130,9 @@ class Notes(QWidget):
     autostart_wanted = Signal()
     quitting_cancelled = Signal()
     review_wanted = Signal()
-    """The imported jobs are to be shown."""
+    """The user wants to see the imported jobs."""
     resume_wanted = Signal()
-    """The imported jobs are to be resumed."""
+    """The user wants to resume the imported jobs."""
 
     def __init__(self, backend: Backend, appearance: Appearance, before: QWidget, parent: QWidget) -> None:
         """Take the widget that precedes the notes in the tab order."""
@@ -167,8 +167,8 @@ class Notes(QWidget):
         if count == self._imported_count:
             return
         self._imported_count = count
-        one = self.tr("1 imported job is paused until you have reviewed it.")
-        many = self.tr("{count} imported jobs are paused until you have reviewed them.")
+        one = self.tr("1 imported job is paused until you review it.")
+        many = self.tr("{count} imported jobs are paused until you review them.")
         text = one if count == 1 else many.format(count=count)
         if count or "_imported" in vars(self):
             self._imported.show_text(text if count else "")
@@ -212,7 +212,7 @@ class Notes(QWidget):
             self._autostart.show_text(text)
 
     def _show_trouble(self, trouble: StoreTrouble | None) -> None:
-        """Show what is wrong with the store as long as it is."""
+        """Show the store's problem while it lasts."""
         if trouble is None:
             self._store.show_text("")
         else:

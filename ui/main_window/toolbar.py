@@ -40,7 +40,7 @@ class StayingMenu(QMenu):
 
 
 class JobToolbar(QWidget):
-    """Emits search and filter changes; looks at the jobs only to count them in a menu."""
+    """Emits search and filter changes; reads the jobs only to count them for a menu."""
 
     filter_changed = Signal(object)
     """A JobFilter."""
@@ -158,7 +158,7 @@ class JobToolbar(QWidget):
 
     def _choice(self, name: str, accessible: str, shortcut: str) -> QPushButton:
         made = button("", name=name, accessible=accessible, tip=accessible, shortcut=shortcut)
-        # With this layout the arrow is behind the text, where Qt puts no icon otherwise.
+        # In a right-to-left layout Qt puts the icon, here an arrow, at the right of the text.
         made.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         tint(made, self._appearance, "chevron-down", Tone.MUTED)
         menu = StayingMenu(made)
@@ -167,14 +167,14 @@ class JobToolbar(QWidget):
         made.setMenu(menu)
         return made
 
-    # --- What the window does -----------------------------------------------------------------------
+    # --- Called by the window -----------------------------------------------------------------------
 
     @property
     def search_field(self) -> QLineEdit:
         return self._search
 
     def search_action(self) -> QAction:
-        """Return the action that moves the keyboard to the search field."""
+        """Return the action that focuses the search field."""
         made = action(
             self._appearance, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F"
         )
@@ -250,14 +250,14 @@ class JobToolbar(QWidget):
         return made
 
     def _count_choices(self) -> None:
-        """Show how many jobs each choice is about."""
+        """Show how many jobs match each choice."""
         rows = list(self._rows())
         counts = count_choices(rows)
         for choice, made in self._choices.items():
             count = len(rows) if choice is None else counts[choice]
-            # The number stands where a menu shows a shortcut.
+            # The number is shown in the shortcut column of the menu.
             made.setText("\t".join((made.text().partition("\t")[0], f"{count:,}")))
-        # Functions belong to programs that embed Halo; most have none.
+        # Only programs that embed Halo have functions.
         for rare in (KindChoice.REMINDER, KindChoice.FUNCTION):
             self._choices[rare].setVisible(counts[rare] > 0)
 
@@ -281,7 +281,7 @@ class JobToolbar(QWidget):
         }
 
     def _show_choices(self) -> None:
-        """Show what is chosen: in the menu and on the button."""
+        """Show the chosen filters in the menu and on the button."""
         chosen = {*self._filter.statuses, *self._filter.kinds}
         for choice, made in self._choices.items():
             made.setChecked(choice in chosen if chosen else choice is None)
@@ -297,7 +297,7 @@ class JobToolbar(QWidget):
         self.set_filter(replace(self._filter, statuses=frozenset(), kinds=frozenset()))
 
     def _turn(self, choice: StatusChoice | KindChoice) -> None:
-        """Choose something, or no longer."""
+        """Add a choice or remove it."""
         if isinstance(choice, StatusChoice):
             self.set_filter(replace(self._filter, statuses=self._filter.statuses ^ {choice}))
         else:

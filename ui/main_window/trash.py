@@ -1,4 +1,4 @@
-"""The trash: lists deleted jobs, restores them or deletes them for good."""
+"""The trash: lists deleted jobs, restores them or deletes them permanently."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TrashDialog(QDialog):
     restore_wanted = Signal(object)
     """The ids of jobs."""
     deletion_wanted = Signal(object)
-    """The ids of jobs to delete for good; the user has confirmed it."""
+    """The ids of jobs to delete permanently; the user has confirmed it."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -78,7 +78,7 @@ class TrashDialog(QDialog):
         self._fit()
 
     def _make_question(self) -> QWidget:
-        """Return the question whether to delete jobs for good, which is asked in place."""
+        """Return the inline confirmation for deleting jobs permanently."""
         self._question = frame("note")
         self._question.setObjectName("trashQuestion")
         self._asked = label("", name="trashQuestionText", wrap=True)

@@ -39,7 +39,7 @@ _LEAST = QSize(640, 420)
 
 
 class MainWindow(QMainWindow):
-    """Shows the jobs; emits what other windows are wanted for."""
+    """Shows the jobs; emits a signal when another window is to be opened."""
 
     new_job_requested = Signal(object)
     """The key of a template; None for an empty job."""
@@ -84,7 +84,7 @@ class MainWindow(QMainWindow):
         self._fit_pages()
         self._view.setFocus()
 
-    # --- How it is put together ---------------------------------------------------------------------
+    # --- Building -----------------------------------------------------------------------------------
 
     def _build(self) -> None:
         """Build from the outside in: Qt restyles a widget every time it is reparented."""
@@ -219,10 +219,10 @@ class MainWindow(QMainWindow):
         needs_you.refused.connect(self.show_message)
         needs_you.times_changed.connect(self._countdown.arm)
 
-    # --- What the app tells -------------------------------------------------------------------------
+    # --- Called by the app --------------------------------------------------------------------------
 
     def is_watching(self, job_id: str) -> bool:
-        """Tell whether somebody looks at a job: it is in sight in the active window."""
+        """Return whether a job is visible in the active window."""
         return self.isActiveWindow() and job_id in self._view.ids_in_sight()
 
     def show_engine(self, engine: EngineShown) -> None:
@@ -260,7 +260,7 @@ class MainWindow(QMainWindow):
         return self._view.arrangement()
 
     def restore_layout(self, state: Mapping[str, Any]) -> None:
-        """Arrange the table as it was."""
+        """Restore the arrangement of the table."""
         self._view.arrange(state)
 
     def select_job(self, job_id: str) -> None:
@@ -271,7 +271,7 @@ class MainWindow(QMainWindow):
         """Show the open questions, starting with the one from the run or job with this id."""
         self._needs_you.open(whose)
 
-    # --- What happens -------------------------------------------------------------------------------
+    # --- Reacting -----------------------------------------------------------------------------------
 
     def _offer_undo(self, words: str, job_ids: tuple[str, ...]) -> None:
         self._undo.offer(words, partial(self._actions.restore, job_ids))

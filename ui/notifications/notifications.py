@@ -44,14 +44,14 @@ _LOOKED_BACK = 50
 _REMEMBERED = 1_000
 # Missed and caught-up runs arrive together after a downtime; one notification covers all of them.
 _GAP_SETTLES_MS = 4_000
-# Jobs of one time fail within moments of each other; nobody misses a notification for so long.
+# Jobs with the same slot fail within moments of each other; a notification can wait that long.
 _GATHER_MS = 1_000
 
 
 class Notifications(QObject):
-    """Shows notices, and tells which one was clicked.
+    """Shows notices, and emits the one that was clicked.
 
-    The bus is met with the first notice. Nothing waits for it: its descriptor is one more that the event loop watches.
+    Connects to the bus with the first notice. Never blocks: the event loop watches the connection's descriptor.
     """
 
     opened = Signal(object)
@@ -68,7 +68,7 @@ class Notifications(QObject):
         *,
         answer_limit_ms: int = _ANSWER_LIMIT_MS,
     ) -> None:
-        """`fallback` shows a notice where the desktop has no such service, or none that answers."""
+        """`fallback` shows a notice if the desktop has no notification service, or one that does not respond."""
         super().__init__(parent)
         self._fallback = fallback
         self._waiting: deque[Notice] = deque()
@@ -79,12 +79,12 @@ class Notifications(QObject):
         self._answer_limit.setSingleShot(True)
         self._answer_limit.setInterval(answer_limit_ms)
         self._answer_limit.timeout.connect(self._time_out)
-        # Whoever opens or shows something may close us: not in the midst of what the bus tells.
+        # Queued: a receiver may close this object, which must not happen while a bus message is handled.
         self._clicked.connect(self._open, Qt.ConnectionType.QueuedConnection)
         self._refused.connect(self._fall_back, Qt.ConnectionType.QueuedConnection)
 
     def show(self, notice: Notice) -> None:
-        """Show a notice, in place of an earlier one on the same job."""
+        """Show a notice; it replaces an earlier one about the same job."""
         if sys.platform != "linux":
             self._refused.emit(notice)
             return
@@ -98,12 +98,12 @@ class Notifications(QObject):
             self._limit_wait(service.awaited)
 
     def close(self) -> None:
-        """Leave the bus; what is on the screen stays there."""
+        """Disconnect from the bus; visible notifications stay."""
         self._waiting.clear()
         self._disconnect()
 
     def _connect(self) -> NotificationService:
-        # Loaded with the first notice: a start without one needs no client of the bus, other systems never do.
+        # Imported with the first notice, as most starts and other systems need no D-Bus client.
         from .service import NotificationService  # noqa: PLC0415
 
         service = self._service = NotificationService(
@@ -133,7 +133,7 @@ class Notifications(QObject):
             self._limit_wait(self._service.awaited)
 
     def _limit_wait(self, awaited: int | None) -> None:
-        """Give each call its own time for an answer."""
+        """Start the timeout of the current call."""
         if awaited is None:
             self._answer_limit.stop()
         elif awaited != self._awaited:
@@ -144,7 +144,7 @@ class Notifications(QObject):
         self._give_up("nobody answers on the bus")
 
     def _give_up(self, reason: object) -> None:
-        """Leave the bus, and what waits to the fallback; the next notice tries anew."""
+        """Disconnect and pass the waiting notices to the fallback; the next notice reconnects."""
         _LOG.info("the session bus shows no notices: %s", reason)
         self._disconnect()
         while self._waiting:
@@ -161,7 +161,7 @@ class Notifications(QObject):
             self._service = None
 
     def _open(self, notice: Notice, action: str, token: str) -> None:
-        # Under Wayland a window comes to the front only with the desktop's leave, which Qt looks for here.
+        # Under Wayland a window can be raised only with an activation token, which Qt reads from here.
         if token:
             os.environ[_LEAVE_TO_ACTIVATE] = token
         if action in tuple(NoticeAction) and action != NoticeAction.SHOW_OUTPUT:
@@ -188,7 +188,7 @@ class Alerts(QObject):
         *,
         is_watched: Callable[[str], bool] = lambda _job_id: True,
     ) -> None:
-        """`is_watched` tells whether somebody looks at a job."""
+        """`is_watched` returns whether the user is looking at a job."""
         super().__init__(parent)
         self._backend = backend
         self._is_watched = is_watched
@@ -224,7 +224,7 @@ class Alerts(QObject):
             self.alarm_told.emit(notice)
 
     def _notify_trouble(self, trouble: StoreTrouble | None) -> None:
-        """Notify once about a store that cannot be written, however many ends come to wait meanwhile."""
+        """Notify once about a store that cannot be written, however many results wait meanwhile."""
         kind = None if trouble is None else trouble.kind
         if trouble is not None and kind is not self._trouble_told:
             self._notifications.show(trouble_notice(trouble, self._backend.path, self._backend.now_ms()))
@@ -241,7 +241,7 @@ class Alerts(QObject):
         run_id = change.run_id
         if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
             return
-        # A run is announced again when a next job of it turns out to be gone.
+        # A run is published again when one of its next jobs turns out to be missing.
         if run_id not in self._seen:
             self._seen.append(run_id)
             is_watched = change.job_id is None or self._is_watched(change.job_id)
@@ -262,7 +262,7 @@ class Alerts(QObject):
             self._gap_timer.start()
 
     def _show_gathered(self) -> None:
-        """Show what has gathered; several jobs with the same to tell share one notification."""
+        """Show the collected notices; several jobs with the same message share one notification."""
         gathered, self._gathered = self._gathered, []
         for notice in self._groups.fold(gathered, self._backend.now_ms()):
             self._notifications.show(notice)
@@ -304,7 +304,7 @@ def notice_for(scheduler: Scheduler, run_id: str, *, is_watched: bool) -> tuple[
 
 
 def _chain_notices(scheduler: Scheduler, run_id: str) -> list[Notice]:
-    """Return the notifications for next jobs that are gone."""
+    """Return the notifications about missing next jobs."""
     broken = scheduler.runs.broken_links(run_id)
     run = scheduler.get_run(run_id) if broken else None
     job = None if run is None else scheduler.get_job(run.job_id)

@@ -1,4 +1,4 @@
-"""The desktop's notification service: told what to show, it tells what was clicked."""
+"""A client of the desktop's notification service: shows notices and reports clicks."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from halo_scheduler.rules.notices import Notice, NoticeKind
 
 _LOG = logging.getLogger(__name__)
 OPEN = "default"
-"""The action of a click on the notice itself."""
+"""The action of a click on the notification itself."""
 _URGENT = (NoticeKind.DISABLED, NoticeKind.STORE, NoticeKind.STUCK)
 _Answered = Callable[[tuple[Any, ...]], None]
 
 
 class NotificationService:
-    """Shows notices through one connection to the bus, and remembers which of them can still be clicked.
+    """Shows notices over one bus connection and tracks which of them can still be clicked.
 
-    Nothing here waits: each call is sent when the answer to the one before has come. `BusError` ends it.
+    Never blocks: each call is sent after the reply to the previous one. A `BusError` ends it.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class NotificationService:
     ) -> None:
         """Connect; a notice leaves `waiting` when it is shown or refused.
 
-        `labels` are those of the actions. `clicked` is given the notice, the action, and the desktop's leave to come
-        to the front, where it gives one.
+        `labels` are those of the actions. `clicked` gets the notice, the action, and the desktop's activation token
+        for raising a window, if there is one.
         """
         self._waiting = waiting
         self._icon = icon
@@ -56,27 +56,27 @@ class NotificationService:
         self._shown: dict[int, Notice] = {}
         self._tokens: dict[int, str] = {}
         self.awaited: int | None = None
-        """The number of the call whose answer is still to come."""
+        """The serial number of the pending call."""
         self._answered: _Answered = self._take_capabilities
         self._stream = BusStream(Bus.SESSION)
         for rule in (MatchRule(type="signal", sender=NAME, interface=NAME), owner_rule(NAME)):
             self._stream.send(message_bus.AddMatch(rule))
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when there is something to `take`."""
+        """Return the descriptor that is readable when `take` has messages to handle."""
         return self._stream.fileno()
 
     def close(self) -> None:
-        """Leave the bus; what is on the screen stays there."""
+        """Disconnect from the bus; visible notifications stay."""
         self._stream.close()
 
     def show_waiting(self) -> None:
-        """Show the next notice that waits, after what the service has told meanwhile."""
+        """Handle incoming messages, then show the next waiting notice."""
         self.take()
         self._go_on()
 
     def take(self) -> None:
-        """Take in what the service, or the bus about it, has told."""
+        """Handle the messages of the service, and of the bus about it."""
         for message in self._stream.receive():
             if message.header.message_type is MessageType.signal:
                 self._take_signal(message)
@@ -104,11 +104,11 @@ class NotificationService:
         )
 
     def _earlier(self, notice: Notice) -> int:
-        """Return the number of an earlier notice that this one replaces; 0 for none."""
+        """Return the id of the notification that this notice replaces; 0 for none."""
         return next((number for number, shown in self._shown.items() if _replaces(notice, shown)), 0)
 
     def _actions(self, notice: Notice) -> list[str]:
-        """Return the actions of a notice, each with its label; a click on the notice itself is one of them."""
+        """Return the actions of a notice with their labels, including the click on the notification itself."""
         names = [OPEN, *notice.actions]
         return [word for name in names for word in (name, self._labels[name])]
 
@@ -148,7 +148,7 @@ class NotificationService:
                 if name in (OPEN, *notice.actions):
                     self._clicked(notice, name, self._tokens.pop(number, ""))
             case "NotificationClosed", int(number), _:
-                # From here on the number may be another program's.
+                # From now on the id may belong to another program's notification.
                 self._shown.pop(number, None)
                 self._tokens.pop(number, None)
             case "NameOwnerChanged", *_:
@@ -158,7 +158,7 @@ class NotificationService:
 
 
 def _replaces(notice: Notice, shown: Notice) -> bool:
-    """Whether a notice replaces a shown one: on the same job, or folded into it."""
+    """Return whether a notice replaces a visible one: about the same job, or merged into it."""
     if notice.job_id is not None:
         return shown.job_id == notice.job_id
     return bool(shown.run_ids) and shown.kind is notice.kind and set(shown.run_ids) < set(notice.run_ids)

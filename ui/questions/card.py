@@ -95,7 +95,7 @@ class ReadText(FittedText):
 
 
 class QuestionCard(QFrame):
-    """Emits what the user wants; the text typed stays until it was sent or discarded."""
+    """Emits the user's answer or choice; the typed text stays until it is sent or discarded."""
 
     answer_wanted = Signal(str)
     """The answer; never empty."""
@@ -136,7 +136,7 @@ class QuestionCard(QFrame):
         column.addWidget(self._close, 0, Qt.AlignmentFlag.AlignLeft)
         self.show_question(question)
 
-    # --- How it is put together ---------------------------------------------------------------------
+    # --- Building -----------------------------------------------------------------------------------
 
     def _header(self, appearance: Appearance) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -199,7 +199,7 @@ class QuestionCard(QFrame):
         row.addWidget(self._dismiss)
         return box
 
-    # --- What is shown ------------------------------------------------------------------------------
+    # --- Showing ------------------------------------------------------------------------------------
 
     @property
     def question(self) -> OpenQuestion:
@@ -361,7 +361,7 @@ class NeedsYouBar(QWidget):
         self.setVisible(self._count > 0 or self._is_open)
 
     def _summary(self, asked: Sequence[tuple[str, str]]) -> str:
-        # Cut only by the width there is; the tooltip has all of it.
+        # Elided only where the width ends; the tooltip has the full text.
         names = list(dict.fromkeys(one_line(name, _LONGEST_SUMMARY) for name, _ in asked))
         if not asked:
             return self.tr("No open questions.")

@@ -27,7 +27,7 @@ _KINDS = (ChangeKind.QUESTION, ChangeKind.JOB)
 
 
 class NeedsYou(QObject):
-    """Keeps the bar and the page up to date and carries out what is wanted there; both are made when first needed."""
+    """Keeps the bar and the page up to date and executes their actions; both are created on first use."""
 
     shown = Signal(bool)
     """Whether the page is shown instead of the jobs."""
@@ -94,7 +94,7 @@ class NeedsYou(QObject):
         made.show_questions(self._questions, self._backend.now_ms())
         return made
 
-    # --- What the window tells ----------------------------------------------------------------------
+    # --- Called by the window -----------------------------------------------------------------------
 
     @property
     def is_shown(self) -> bool:

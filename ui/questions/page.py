@@ -94,7 +94,7 @@ class NeedsYouPage(QWidget):
         column.addStretch(1)
         return inner
 
-    # --- What is shown ------------------------------------------------------------------------------
+    # --- Showing ------------------------------------------------------------------------------------
 
     @property
     def is_empty(self) -> bool:

@@ -235,7 +235,7 @@ class ListPage(Page, Generic[RowT, FormT]):
         self._undo_removal = None
         self._note.hide()
 
-    # --- Qt ------------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
         super().hideEvent(event)

@@ -200,7 +200,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         self.add(bar)
         self.add(self._error)
 
-    # --- Qt ------------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         super().showEvent(event)

@@ -36,7 +36,7 @@ class Mark:
 
 
 ASKS = Mark(Shape.DIAMOND, Tone.WARN)
-"""The mark of what waits for a person's answer."""
+"""The mark of an open question."""
 _OUTCOMES = {
     Outcome.RUNNING: Mark(Shape.PLAY, Tone.RUNNING),
     Outcome.SUCCESS: Mark(Shape.CIRCLE, Tone.OK),
@@ -63,12 +63,12 @@ _KINDS = {
 
 
 def outcome_mark(outcome: Outcome) -> Mark:
-    """Return the mark of how a run ended."""
+    """Return the mark of an outcome."""
     return _OUTCOMES[outcome]
 
 
 def job_mark(situation: Situation) -> Mark:
-    """Return the mark of what a job is doing."""
+    """Return the mark of a job's status."""
     kind = situation.kind
     if kind is SituationKind.READY and situation.last_outcome is None:
         return Mark(Shape.RING, Tone.OK)

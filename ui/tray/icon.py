@@ -131,7 +131,7 @@ class Tray(QObject):
 
     @staticmethod
     def is_available() -> bool:
-        """Tell whether there is a tray; one that starts later adopts the icon by itself."""
+        """Return whether there is a tray; one that starts later adopts the icon by itself."""
         return QSystemTrayIcon.isSystemTrayAvailable()
 
     def show(self) -> None:

@@ -1,4 +1,4 @@
-"""Leaves lines like `::progress 0.37` out of an output: they are for Halo, not for people."""
+"""Filters directives such as `::progress 0.37` out of an output."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _LONGEST_BEGINNING = len(b"::needs-input ")
 
 
 class WithoutDirectives:
-    """Passes an output on piece by piece, without its lines for Halo."""
+    """Filters the directives out of an output that arrives in chunks."""
 
     def __init__(self) -> None:
         self._held = b""
         self._is_within_line = False
 
     def feed(self, chunk: bytes) -> bytes:
-        """Return what can be shown of what came; the beginning of a line is held until it is clear what it is."""
+        """Return the part to show; the start of a line is held back until it is known not to be a directive."""
         *lines, rest = (self._held + chunk).split(b"\n")
         shown = bytearray()
         for line in lines:
@@ -32,7 +32,7 @@ class WithoutDirectives:
         return bytes(shown)
 
     def end(self) -> bytes:
-        """Return what was held back, unless it is a line for Halo."""
+        """Return what was held back, unless it is a directive."""
         held, self._held = self._held, b""
         return b"" if _DIRECTIVE.match(held) else held
 
@@ -44,11 +44,11 @@ def _may_become_directive(beginning: bytes) -> bool:
 
 
 def has_directives(output: bytes | bytearray) -> bool:
-    """Tell whether an output has lines for Halo."""
+    """Return whether an output has directives."""
     return _ANY.search(output) is not None
 
 
 def without_directives(output: bytes) -> bytes:
-    """Return an output without its lines for Halo."""
+    """Return an output without its directives."""
     lines = WithoutDirectives()
     return lines.feed(output) + lines.end()

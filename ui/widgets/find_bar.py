@@ -1,4 +1,4 @@
-"""The bar that finds words in a text: what to find, how often it is there, onward and back."""
+"""The find bar: a search field, the number of matches, and buttons for the next and the previous one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MOST_MARKS = 500
 
 
 class FindBar(QWidget):
-    """Asks what to find; whoever shows the text finds it."""
+    """Takes the search text; `Finder` does the search."""
 
     wanted = Signal(str)
-    """The words to find changed."""
+    """The search text changed."""
     next_requested = Signal()
     previous_requested = Signal()
     closed = Signal()
@@ -54,7 +54,7 @@ class FindBar(QWidget):
         return self._field.text()
 
     def open_bar(self, words: str = "") -> None:
-        """Show the bar, ready to type."""
+        """Show the bar and focus the search field."""
         if words:
             self._field.setText(words)
         self.show()
@@ -63,7 +63,7 @@ class FindBar(QWidget):
         self.wanted.emit(self.text)
 
     def show_words(self, words: str) -> None:
-        """Show the bar with words; the keyboard stays where it is."""
+        """Show the bar with a search text, without moving the focus."""
         self._field.setText(words)
         self.show()
 
@@ -73,7 +73,7 @@ class FindBar(QWidget):
         self.closed.emit()
 
     def show_count(self, current: int, total: int) -> None:
-        """Tell which of how many places is shown; 0 of some when none is."""
+        """Show the number of the current match, 0 for none, and the total."""
         if not self.text:
             words = ""
         elif not total:
@@ -85,7 +85,7 @@ class FindBar(QWidget):
         self._count.setText(words)
 
     def obey(self, event: QKeyEvent) -> bool:
-        """Do what a key asks for, if it asks for finding."""
+        """Handle a find key; return whether it was one."""
         if event.matches(QKeySequence.StandardKey.FindNext):
             self.next_requested.emit()
         elif event.matches(QKeySequence.StandardKey.FindPrevious):
@@ -114,10 +114,10 @@ class FindBar(QWidget):
 
 
 class Finder(QObject):
-    """Finds what a bar asks for in a text, goes there and marks it."""
+    """Searches a text for the words in a find bar, moves to the matches and highlights them."""
 
     moved = Signal()
-    """Another place is shown."""
+    """The view moved to another match."""
 
     def __init__(self, screen: QPlainTextEdit, bar: FindBar, appearance: Appearance) -> None:
         super().__init__(bar)
@@ -130,7 +130,7 @@ class Finder(QObject):
         bar.closed.connect(self._close)
 
     def find_first(self) -> None:
-        """Go to the first place in the text."""
+        """Go to the first match."""
         self._screen.moveCursor(QTextCursor.MoveOperation.Start)
         self._find_from(QTextCursor.MoveOperation.Start)
 
@@ -143,7 +143,7 @@ class Finder(QObject):
         self.show_found()
 
     def _find_from(self, again_from: QTextCursor.MoveOperation) -> None:
-        """Go to the next place in one direction, and round when there is none."""
+        """Go to the next match in a direction, wrapping around at the end."""
         flags = QTextDocument.FindFlag(0)
         if again_from is QTextCursor.MoveOperation.End:
             flags = QTextDocument.FindFlag.FindBackward
@@ -159,7 +159,7 @@ class Finder(QObject):
         self.show_found()
 
     def show_found(self) -> None:
-        """Tell how often the words are there, and mark them."""
+        """Count the matches and highlight them."""
         words = self._bar.text.lower()
         total = self._screen.toPlainText().lower().count(words) if words else 0
         before = QTextCursor(self._screen.textCursor())
@@ -172,7 +172,7 @@ class Finder(QObject):
         self.mark_found()
 
     def mark_found(self) -> None:
-        """Mark what is found among the lines that can be seen."""
+        """Highlight the matches in the visible lines."""
         marks: list[QTextEdit.ExtraSelection] = []
         words = self._bar.text if self._bar.isVisible() else ""
         place = self._screen.cursorForPosition(self._screen.viewport().rect().topLeft())
@@ -194,6 +194,6 @@ class Finder(QObject):
 
 
 def is_find_key(event: QKeyEvent) -> bool:
-    """Tell whether a key asks for finding, whatever a window around does with it."""
+    """Return whether a key belongs to the find bar, even if a window around it uses the same key."""
     keys = QKeySequence.StandardKey
     return any(event.matches(key) for key in (keys.Find, keys.FindNext, keys.FindPrevious))

@@ -1,4 +1,4 @@
-"""What a job does, and what due jobs wait for, each in one line."""
+"""The action of a job, and what due jobs wait for, each in one line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def action_words(action: Action) -> str:
 
 
 def exact_words(action: Action) -> str:
-    """Return the command or request of an action as it was written, with all its blanks and lines."""
+    """Return the command or request of an action exactly as written, with all blanks and line breaks."""
     match action:
         case Command():
             return action.line or shlex.join(action.argv)
@@ -118,7 +118,7 @@ class WaitingJob:
 
 @dataclass(frozen=True, slots=True)
 class WaitingJobs:
-    """How many jobs wait, who the first of them are, and whether all wait for the same."""
+    """The number of waiting jobs, the first of them, and whether all wait for the same reason."""
 
     first: tuple[WaitingJob, ...] = ()
     count: int = 0
@@ -126,13 +126,13 @@ class WaitingJobs:
 
     @classmethod
     def of(cls, jobs: Sequence[WaitingJob]) -> Self:
-        """Sum up jobs, the first of which are to be named."""
+        """Summarise waiting jobs and name the first of them."""
         kinds = {(job.waiting.kind, job.waiting.details, _full_group(job.waiting)) for job in jobs}
         return cls(tuple(jobs[:MOST_NAMED]), len(jobs), is_alike=len(kinds) == 1)
 
 
 def waiting_line(jobs: WaitingJobs, now_ms: int, most_named: int = MOST_NAMED) -> str:
-    """Return who waits for what: "2 waiting: backup (network), sync (AC power)"; nothing when nobody does."""
+    """Return which jobs wait for what: "2 waiting: backup (network), sync (AC power)"; empty for none."""
     if not jobs.count:
         return ""
     if not most_named:
@@ -154,5 +154,5 @@ def _full_group(waiting: Waiting) -> str | None:
 
 
 def _shortly(job: WaitingJob, now_ms: int) -> str:
-    # The numbers of a limit are told where there is more room.
+    # Too short for the numbers of a limit.
     return one_line(awaited_words(job.waiting._replace(capacity=None), now_ms), _SHORTER_NAME)

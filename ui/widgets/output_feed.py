@@ -23,7 +23,7 @@ class OutputFeed(QObject):
     chunk = Signal(bytes)
     ended = Signal()
     printed = Signal(int)
-    """How many bytes the run printed in all, before the end is told of."""
+    """The total number of bytes that the run printed; emitted before its end."""
     failed = Signal(str)
 
     def __init__(self, backend: Backend, parent: QWidget) -> None:

@@ -1,4 +1,4 @@
-"""The view of what a run printed, as a terminal would show it."""
+"""The output of a run, as a terminal would show it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TAB_COLUMNS = 8
 
 
 class OutputView(QWidget):
-    """Shows output as it comes, with its colours; finds, wraps, follows, copies and saves."""
+    """Shows output as it arrives, with its colours; can search, wrap, follow, copy and save it."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,10 +61,10 @@ class OutputView(QWidget):
         self._lay_out()
         appearance.changed.connect(self._redraw)
 
-    # --- What is shown -------------------------------------------------------------------------------
+    # --- Content -------------------------------------------------------------------------------------
 
     def clear(self, hint: str = "") -> None:
-        """Show nothing, or a sentence on why there is nothing."""
+        """Clear the view, or show why there is no output."""
         self._raw.clear()
         self._total = 0
         self._empty_screen()
@@ -75,7 +75,7 @@ class OutputView(QWidget):
         self._tell_size()
 
     def feed(self, chunk: bytes) -> None:
-        """Show some more output; a lot of it is drawn in turns, so that the window stays alive."""
+        """Append output; a large amount is drawn in steps, so that the window stays responsive."""
         self._raw += chunk
         self._waiting.extend(chunk[start : start + _SLICE] for start in range(0, len(chunk), _SLICE))
         self._tell_size()
@@ -83,7 +83,7 @@ class OutputView(QWidget):
             self._take_turn()
 
     def end(self) -> None:
-        """Tell that there will be no more output."""
+        """Mark the output as complete."""
         self._is_ended = True
         if not self._raw:
             self._screen.setPlaceholderText(self.tr("No output"))
@@ -91,35 +91,35 @@ class OutputView(QWidget):
             self._take_turn()
 
     def set_content(self, content: bytes, hint: str = "") -> None:
-        """Show output that is complete."""
+        """Show complete output."""
         self.clear(hint)
         self.feed(content)
         self.end()
 
     def set_note(self, text: str, role: str = "small") -> None:
-        """Show a sentence under the output, or none."""
+        """Show a note below the output, or none."""
         set_role(self._note, role)
         self._note.setText(text)
         self._note.setVisible(bool(text))
 
     def set_title(self, text: str) -> None:
-        """Show what this is the output of."""
+        """Set the title."""
         self._title.setText(text)
 
     def set_file_name(self, name: str) -> None:
-        """Choose the name that is proposed when the output is saved."""
+        """Set the default file name for saving."""
         self._file_name = name
 
     def is_drawn(self) -> bool:
-        """Tell whether everything that came is on the screen."""
+        """Return whether all output so far is drawn."""
         return not self._waiting
 
     def content(self) -> bytes:
-        """Return the output as it came."""
+        """Return the raw output."""
         return bytes(self._raw)
 
     def text(self) -> str:
-        """Return what stands on the screen."""
+        """Return the displayed text."""
         return self._screen.toPlainText()
 
     # --- Drawing -------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class OutputView(QWidget):
             self._turns.start()
 
     def _writing_cursor(self) -> QTextCursor:
-        """Return a cursor at the end, where the unfinished line, which will be drawn again, is taken away."""
+        """Return a cursor at the end, after removing the unfinished line, which is drawn again."""
         cursor = QTextCursor(self._screen.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.beginEditBlock()
@@ -162,7 +162,7 @@ class OutputView(QWidget):
 
     @staticmethod
     def _drop_last_break(cursor: QTextCursor) -> None:
-        """Take away the empty line behind the last break: nothing will be written there."""
+        """Remove the empty line after the last line break."""
         cursor.movePosition(QTextCursor.MoveOperation.End)
         if cursor.atBlockStart() and cursor.blockNumber():
             cursor.deletePreviousChar()
@@ -187,7 +187,7 @@ class OutputView(QWidget):
         self._screen.clear()
 
     def _redraw(self) -> None:
-        """Draw everything anew, in the colours of another theme."""
+        """Redraw everything in the colours of another theme."""
         self._formats = self._new_formats()
         self._empty_screen()
         content, self._raw = bytes(self._raw), bytearray()
@@ -197,7 +197,7 @@ class OutputView(QWidget):
         return CharFormats(self._appearance.colours, is_dark=self._appearance.is_dark)
 
     def go_to_beginning(self) -> None:
-        """Show the beginning, and stay there."""
+        """Scroll to the beginning and stop following."""
         self._follow_button.setChecked(False)
         self._screen.verticalScrollBar().setValue(0)
 
@@ -228,11 +228,11 @@ class OutputView(QWidget):
     # --- Finding -------------------------------------------------------------------------------------
 
     def open_find(self) -> None:
-        """Show the bar that finds words."""
+        """Open the find bar."""
         self._find.open_bar(self._screen.textCursor().selectedText().split("\u2029")[0])
 
     def set_search(self, words: str) -> None:
-        """Mark what a search looked for, and go to its first place as soon as all is drawn."""
+        """Highlight a search text, and go to its first match once everything is drawn."""
         self._searched = words
         if words:
             self._find.show_words(words)
@@ -244,7 +244,7 @@ class OutputView(QWidget):
         if self._searched and self._is_ended and self.is_drawn():
             self._finder.find_first()
 
-    # --- Taking it away ------------------------------------------------------------------------------
+    # --- Copying and saving --------------------------------------------------------------------------
 
     def _copy(self) -> None:
         cursor = self._screen.textCursor()
@@ -328,14 +328,14 @@ class OutputView(QWidget):
         column.addWidget(self._note)
 
     def _toggle(self, icon: str, tip: str, name: str, shortcut: str = "") -> QToolButton:
-        """Return a button that is on at first."""
+        """Return a toggle button that is initially on."""
         made = icon_button(self._appearance, icon, tip, name=name, shortcut=shortcut)
         made.setCheckable(True)
         made.setChecked(True)
         return made
 
     def set_total(self, total: int) -> None:
-        """Tell how much was printed in all; of a lot, only the beginning and the end are kept."""
+        """Show how much was printed in total; of long output only the beginning and the end are kept."""
         self._total = total
         self._tell_size()
 
@@ -348,7 +348,7 @@ class OutputView(QWidget):
         self._lines_button.setVisible(has_directives(self._raw))
         self._save_button.setEnabled(bool(self._raw))
 
-    # --- Qt's own ------------------------------------------------------------------------------------
+    # --- Qt -----------------------------------------------------------------------------------------
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         kind = event.type()

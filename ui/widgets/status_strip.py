@@ -1,4 +1,4 @@
-"""The strip at the bottom: who runs the jobs, what comes next, and one button that pauses everything."""
+"""The status strip: where the engine runs, the next run, and a button that pauses all jobs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .labels import WrappedText, button, frame, set_words, tint
 from .pauses import PauseChoice, add_pause_choices
 
 _MARK = 10
-# The same for both: there is always only one of the two buttons.
+# Pause and Resume share the shortcut, as only one of them is visible.
 _PAUSE_KEYS = "Ctrl+Shift+P"
 
 
 @dataclass(frozen=True, slots=True)
 class EngineShown:
-    """Who runs the jobs: this program, another one, nobody, or soon this one."""
+    """Where the engine runs: in this program, in another one, nowhere, or starting here."""
 
     kind: Literal["here", "elsewhere", "none", "starting", "stopping"]
     text: str = ""
@@ -33,25 +33,25 @@ class EngineShown:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the jobs are doing, in numbers."""
+    """The numbers that the strip shows."""
 
     running: int = 0
     failing: int = 0
     paused: int = 0
     ready: int = 0
     waiting: str = ""
-    """Which due jobs wait, and for what."""
+    """The due jobs that wait, and for what."""
     next_name: str = ""
     next_when: str = ""
 
     @property
     def is_all_paused(self) -> bool:
-        """Whether everything that could run by itself is paused."""
+        """Whether every enabled job is paused."""
         return self.paused > 0 and self.ready == 0
 
 
 class MarkLabel(QWidget):
-    """A mark that stands beside words."""
+    """A mark beside a text."""
 
     def __init__(self, appearance: Appearance, size: int = _MARK) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ _ENGINE_MARKS = {
 
 
 class StatusStrip(QWidget):
-    """Words on the left, failures and the pause button on the right."""
+    """Status on the left, failures and the pause button on the right."""
 
     pause_wanted = Signal(object)
     """A PauseChoice."""
@@ -94,7 +94,7 @@ class StatusStrip(QWidget):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("statusStrip")
-        # As high without its buttons as with them.
+        # The height stays the same with and without the buttons.
         self.setMinimumHeight(5 * GRID)
         self._appearance = appearance
         self._engine = EngineShown("starting")
@@ -166,7 +166,7 @@ class StatusStrip(QWidget):
         self._show()
 
     def show_trouble(self, trouble: StoreTrouble | None) -> None:
-        """Show that nothing starts, and why; None when it does again."""
+        """Show why no runs start; None clears it."""
         self._trouble = "" if trouble is None else trouble_title(trouble)
         self._show()
 

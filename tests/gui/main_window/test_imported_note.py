@@ -44,7 +44,7 @@ def test_imported_jobs_are_pointed_out_and_resumed_together(
 ) -> None:
     drafts = Drafts(jobs=tuple(Draft(spec=JobSpec(name=name, schedule=Every("1h"))) for name in "ab"))
     bench.scheduler.imports.apply(bench.scheduler.imports.plan(drafts), paused=True)
-    qtbot.waitUntil(lambda: _words(window) == "2 imported jobs are paused until you have reviewed them.")
+    qtbot.waitUntil(lambda: _words(window) == "2 imported jobs are paused until you review them.")
     resume = window.findChild(QAbstractButton, "importedNoteOtherAction")
     assert resume is not None
     resume.click()

@@ -94,7 +94,7 @@ class ActionButtons(QWidget):
 
 
 class SeveralJobs(QWidget):
-    """A selection of several jobs: how many, what they do, what can be done with all of them."""
+    """A selection of several jobs: their number, their statuses, and the actions on all of them."""
 
     def __init__(self, appearance: Appearance, actions: JobActions) -> None:
         super().__init__()
@@ -111,14 +111,14 @@ class SeveralJobs(QWidget):
         column.addStretch(1)
 
     def show_situations(self, situations: Sequence[Situation], now_ms: int) -> None:
-        """Show how many of some jobs do what."""
+        """Show how many of these jobs have each status."""
         self._title.set_text(self.tr("{count} jobs selected").format(count=len(situations)))
         reasons = {
             (one.waiting.kind, one.waiting.details)
             for one in situations
             if one.kind is SituationKind.WAITING and one.waiting is not None
         }
-        # What each of them waits for would be a long list.
+        # Listing the reason of each waiting job would take too much space.
         waiting = self.tr("Waiting") if len(reasons) > 1 else ""
         counts = Counter(
             (waiting if one.kind is SituationKind.WAITING else "") or sentence_case(status_words(one, now_ms))

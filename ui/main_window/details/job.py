@@ -1,4 +1,4 @@
-"""One job in the details pane: what it does, when it runs next and why, how it went."""
+"""One job in the details pane: its action, its next runs and why, its past runs."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _scrolled(column: Callable[[QVBoxLayout], None], parent: QWidget) -> QScroll
 
 
 class OneJob(QWidget):
-    """One job: what it does, when it runs next and why, how it went."""
+    """One job: its action, its next runs and why, its past runs."""
 
     run_wanted = Signal(str)
     clear_hints_wanted = Signal()
@@ -241,7 +241,7 @@ class OneJob(QWidget):
         self._area.verticalScrollBar().setValue(0)
 
     def show_job(self, details: JobDetails, now_ms: int) -> None:
-        """Show a job; until its details are loaded, what the table knows."""
+        """Show a job; until its details are loaded, show what the table has."""
         job = details.job
         if job.id != self._shown_id:
             self._shown_id = job.id
@@ -259,13 +259,13 @@ class OneJob(QWidget):
         self._what.show_job(job, details.default_agent)
         self._today.show_usage(details.usage)
         self._schedule.set_text(schedule_words(job.schedule))
-        # What it runs after is told as such.
+        # The jobs that trigger it have their own section.
         self._when_section.setVisible(not isinstance(job.schedule, Manual) or not details.chain.before)
         if job.policy.conditions or self._starts_only.made is not None:
             self._starts_only.get().show_policy(job.policy)
         if details.chain.after or self._after.made is not None:
             self._after.get().show_after(details.chain.after, details.caused_waits)
-        # The advice tells why already, and that a job runs by hand needs no reason.
+        # The advice says why already, and a manual job needs no reason.
         why = () if advice or isinstance(job.schedule, Manual) else details.why
         self._why.set_text("\n".join(why))
         self._why_section.setVisible(bool(why))
@@ -278,11 +278,11 @@ class OneJob(QWidget):
         self.show_times(details, now_ms)
 
     def show_times(self, details: JobDetails, now_ms: int) -> None:
-        """Show the times as they are now."""
+        """Update the relative times."""
         situation, before = details.situation, details.chain.before
         asks, waiting = situation.question is not None, situation.waiting
         self._status.set_text(live_status(situation, now_ms, details.running))
-        # A run that another job started tells of itself beside that job.
+        # A run that another job triggered is shown beside that job.
         is_own = waiting is not None and not details.chain_waits
         sentences = waiting_sentences(waiting, now_ms) if is_own and waiting is not None else []
         self._waiting.show_sentence(" ".join(sentences))
@@ -292,7 +292,7 @@ class OneJob(QWidget):
             self._hint.get().show_hint(details.job, now_ms)
         self._order_stops()
         waits = waiting is not None
-        # What waits just now tells of it elsewhere, and what asks is skipped first of all.
+        # A waiting run is explained elsewhere, and with an open question runs are skipped anyway.
         quiet = {
             at: quiet_words(details.job, one, now_ms)
             for at, one in details.quiet.items()

@@ -39,7 +39,7 @@ class JobDetails:
     situation: Situation
     next_runs: tuple[int, ...] = ()
     quiet: Mapping[int, Quiet] = field(default_factory=dict)
-    """Which of these fall into a quiet time."""
+    """The quiet hours that each of these falls in, if any."""
     why: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
     output: str = ""
@@ -54,11 +54,11 @@ class JobDetails:
     caused_waits: Mapping[str, int] = field(default_factory=dict)
     """The number of waiting runs that this job triggered, by job id."""
     notes: tuple[str, ...] = ()
-    """What of it cannot be seen, and which other names look like its own."""
+    """Warnings about hidden characters and about names that look like its own."""
 
     @property
     def running(self) -> Run | None:
-        """The run that is under way."""
+        """The current run."""
         return next((run for run in self.runs if run.outcome is Outcome.RUNNING), None)
 
 
@@ -84,7 +84,7 @@ def read_details(scheduler: Scheduler, job_id: str, ends: Ends = NO_ENDS) -> Job
         default_agent=settings.default_agent,
         next_runs=tuple(at for at, _quiet in coming),
         quiet={at: quiet for at, quiet in coming if quiet is not None},
-        # What it waits for, advice, chains and errors have places of their own.
+        # Waiting, hints, chains and errors have their own sections.
         why=_why(scheduler, job),
         runs=tuple(ended_run(run, ends) for run in runs),
         output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
@@ -114,7 +114,7 @@ def _last_begun(scheduler: Scheduler, job_id: str, runs: Sequence[Run]) -> Run |
 
 
 def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:
-    """Return why the job runs when it does; that the plain schedule decides is told by when it runs."""
+    """Return why the job runs when it does; nothing if only the schedule decides, as its section says that."""
     told = tuple(scheduler.jobs.why(job.id, topics=[Topic.PLAN]).sentences)
     is_plain = len(told) == 1 and job.next_source in _PLAIN_SOURCES and job.status is JobStatus.IDLE
     return () if is_plain and job.waiting_for is None else told
@@ -129,7 +129,7 @@ def last_lines(output: bytes, most: int = OUTPUT_LINES) -> str:
 
 
 def cancel_waiting(scheduler: Scheduler, run_ids: Iterable[str]) -> None:
-    """Cancel those of some chain runs that still wait; what has begun meanwhile goes on."""
+    """Cancel the chain runs that still wait; runs that have started meanwhile continue."""
     waiting = {one.run_id for one in scheduler.runs.waiting_in_chains()}
     for run_id in run_ids:
         if run_id in waiting:

@@ -50,13 +50,13 @@ def usage_words(usage: Usage) -> str:
 
 
 def is_used_up(usage: Usage) -> bool:
-    """Tell whether a daily limit keeps the job from starting until midnight."""
+    """Return whether a daily limit blocks scheduled runs until midnight."""
     runs, cost = usage.caps.runs_per_day, usage.caps.cost_per_day
     return (runs is not None and usage.runs >= runs) or (cost is not None and usage.cost >= cost)
 
 
 def used_up_words(usage: Usage) -> str:
-    """Return what a reached limit means, or nothing."""
+    """Return the consequence of a reached limit, or nothing."""
     if not is_used_up(usage):
         return ""
     return tr("Daily limit reached. Scheduled runs resume after midnight; manual runs still start.")
@@ -153,7 +153,7 @@ def _agent_words(prompt: Prompt, default_agent: str) -> str:
 
 
 def hint_line(job: Job, now_ms: int) -> str:
-    """Return the active hints, "Every 5 minutes, until 15:05", or nothing; those that end together stand together."""
+    """Return the active hints, "Every 5 minutes, until 15:05", or nothing; hints that end together are joined."""
     by_end: dict[int, list[str]] = {}
     pace, run = _hint_parts(job, now_ms)
     if pace.interval_ms is not None and pace.expires_at is not None:

@@ -128,10 +128,10 @@ class DetailPane(QWidget):
         self._pages.addWidget(page)
         return page
 
-    # --- What is shown ------------------------------------------------------------------------------
+    # --- Showing ------------------------------------------------------------------------------------
 
     def show_rows(self, rows: Iterable[JobRow]) -> None:
-        """Show these; of a single one that is already shown, what it is now."""
+        """Show these rows; if it is the job already shown, update it."""
         before = self._shown_id()
         self._rows = tuple(rows)
         if len(self._rows) > 1:
@@ -174,7 +174,7 @@ class DetailPane(QWidget):
         self._asked = self._backend.ask(read, self._take, lambda _error: self._take(None), owner=self)
 
     def concerns(self, job_ids: Container[str]) -> bool:
-        """Tell whether the pane shows anything about one of these jobs."""
+        """Return whether the pane shows anything about one of these jobs."""
         if self._details is None:
             return False
         chain = self._details.chain

@@ -273,7 +273,7 @@ class OutputTail(Section):
             self._fit()
 
     def _fit(self) -> None:
-        """Make room for all lines as they are wrapped, up to some; more can be scrolled, from the end."""
+        """Fit the height to the wrapped lines, up to a maximum; longer output is scrolled to its end."""
         self._fitted_width = self.width()
         lines = min(round(self._text.document().size().height()), OUTPUT_LINES)
         self._text.setFixedHeight(QFontMetrics(self._text.font()).lineSpacing() * lines + 3 * GRID)
