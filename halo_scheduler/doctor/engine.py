@@ -15,6 +15,7 @@ from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look,
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS
+from halo_scheduler.host.crash_file import find_crash
 from halo_scheduler.host.disk_space import used_bytes
 from halo_scheduler.host.owners import is_own_peer
 from halo_scheduler.ipc.client import socket_path
@@ -25,6 +26,15 @@ _TOPIC = Topic.ENGINE
 _START = "Start it with: halo daemon, or open the desktop program with: halo"
 _LIMIT_S = 1.0
 _SHORT_ID = 8
+
+
+def check_crash(scene: Scene) -> Iterator[Finding]:
+    """Find the crash file of an earlier program."""
+    crash = find_crash(scene.path)
+    if crash is not None:
+        advice = f"To report it, add what this prints: halo doctor --report. Then delete {crash.path}."
+        what = "ended unexpectedly" if crash.has_ended else "had an internal error"
+        yield look(_TOPIC, f"Halo {what} {scene.ago(crash.at_ms)}; see {crash.path}.", advice)
 
 
 def check_engine(scene: Scene) -> Iterator[Finding]:

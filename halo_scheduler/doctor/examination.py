@@ -10,7 +10,7 @@ from pathlib import Path
 
 from halo_scheduler.doctor.backups import check_backups
 from halo_scheduler.doctor.database import check_database, check_disk, check_users, is_missing, open_database
-from halo_scheduler.doctor.engine import check_engine, check_processes, check_spool
+from halo_scheduler.doctor.engine import check_crash, check_engine, check_processes, check_spool
 from halo_scheduler.doctor.findings import Finding, Mark, Topic, look, wrong_because
 from halo_scheduler.doctor.jobs import check_jobs
 from halo_scheduler.doctor.login import check_autostart
@@ -38,6 +38,7 @@ _ALWAYS: tuple[tuple[Topic, Check], ...] = (
     (Topic.DATABASE, check_disk),
     (Topic.PERMISSIONS, check_permissions),
     (Topic.BACKUPS, check_backups),
+    (Topic.ENGINE, check_crash),
     (Topic.ZONE, check_zone),
     (Topic.AUTOSTART, check_autostart),
     (Topic.TRAY, check_tray),

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from halo_scheduler.doctor.findings import Finding, Mark, size_of
 from halo_scheduler.grammar.zone import machine_zone
+from halo_scheduler.host.crash_file import find_crash
 from halo_scheduler.service.scheduler import Scheduler
 
 _PACKAGE = "halo-scheduler"
+_MOST_CRASH_LINES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +146,15 @@ def finding_lines(findings: Sequence[Finding]) -> list[str]:
     for finding in findings:
         marks.setdefault(finding.topic.value, []).append(finding.mark)
     return [f"Check of {topic}: {_worst(found)}" for topic, found in marks.items()]
+
+
+def crash_lines(database: Path) -> list[str]:
+    """Return the stacks of the newest crash file, without messages, which may name jobs and folders."""
+    crash = find_crash(database)
+    if crash is None:
+        return []
+    what = "Ended unexpectedly" if crash.has_ended else "Internal error"
+    return [f"{what}: {_instant(crash.at_ms)}", *crash.shareable_lines[:_MOST_CRASH_LINES]]
 
 
 def _worst(marks: Sequence[Mark]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,7 @@ class Program(QObject):
         self._session: Session | None = None
         self._recovery: RecoveryWindow | None = None
         self._restorer: Restorer | None = None
+        self._exit = ExitStack()
         application.commitDataRequest.connect(self._leave_with_session, Qt.ConnectionType.DirectConnection)
 
     def start(self) -> None:
@@ -148,8 +150,13 @@ class Program(QObject):
         if self._main is None or self._session is not None:
             return
         self._log.open_file()
-        from .session import Session  # noqa: PLC0415 - after the first window
+        from importlib.metadata import version  # noqa: PLC0415 - after the first window
 
+        from halo_scheduler.host.crash_file import crash_file  # noqa: PLC0415
+
+        from .session import Session  # noqa: PLC0415
+
+        self._exit.enter_context(crash_file(self._database, "desktop program", version("halo-scheduler")))
         self._session = Session(
             self._backend,
             self._dress(settings),
@@ -239,6 +246,7 @@ class Program(QObject):
 
     def _finish(self) -> None:
         self._backend.close()
+        self._exit.close()
         self._log.stop()
         self._application.exit(0)
 

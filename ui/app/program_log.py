@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 import threading
 from collections import deque
@@ -12,6 +11,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
 
+from halo_scheduler.host.crash_file import without_secrets
 from halo_scheduler.host.private_files import make_private_folder
 
 _KEPT_LINES = 500
@@ -19,16 +19,6 @@ _LARGEST_BYTES = 1_000_000
 _OLD_FILES = 2
 _LONGEST_RECORD = 4_000
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-# Messages are worded without secrets; this catches those that a library's error may quote.
-_SECRETS = (
-    (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), r"\1:***@"),
-    (
-        re.compile(
-            r"(?i)\b((?:authorization|password|passwd|secret|token|api[_-]?key)\b[\"']?\s*[=:]\s*)(?:(?:bearer|basic)\s+)?[^\s,;&]+"
-        ),
-        r"\1***",
-    ),
-)
 _LOG = logging.getLogger(__name__)
 
 
@@ -99,13 +89,6 @@ class ProgramLog(logging.Handler):
             self._file.close()
             self._file = None
         super().close()
-
-
-def without_secrets(text: str) -> str:
-    """Return a text without anything that looks like a password or a token."""
-    for pattern, shown in _SECRETS:
-        text = pattern.sub(shown, text)
-    return text
 
 
 class _Formatter(logging.Formatter):

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.host.autostart import Autostart, login_command, system_autostart
+from halo_scheduler.host.crash_file import take_new_crash
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.rules.notices import Notice, NoticeKind
@@ -108,6 +109,9 @@ class Session(QObject):
         self._tray.show()
         self._check_tray()
         self._tray_watcher.check_later()
+        self._backend.ask(
+            lambda scheduler: take_new_crash(scheduler.path), self._backend.crash_found.emit, owner=self
+        )
         if not settings.autostart_asked and self._windows.main.isVisible():
             self._windows.greet()
             return

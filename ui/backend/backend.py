@@ -77,6 +77,8 @@ class Backend(QObject):
     """A sentence about an error that no one else handles."""
     trouble_changed = Signal(object)
     """A StoreTrouble, or None when the store can be written again."""
+    crash_found = Signal(object)
+    """The Crash of an earlier Halo of which nobody was told yet, or None."""
     _answered = Signal(object)
     _changed_here = Signal(object)
     _done_with = Signal(object)

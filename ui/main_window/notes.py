@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from halo_scheduler.host.crash_file import Crash, dismiss_crash
 from halo_scheduler.model.alarms import StoreTrouble
 from halo_scheduler.wording.alarms import trouble_text, trouble_title
+from halo_scheduler.wording.measures import when_in_words
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.widgets.arrange import put_after
@@ -139,7 +143,9 @@ class Notes(QWidget):
         super().__init__(parent)
         self._backend = backend
         self._imported_count = 0
+        self._crash_path: Path | None = None
         backend.trouble_changed.connect(self._show_trouble)
+        backend.crash_found.connect(self._say_of_crash)
         self.setObjectName("notes")
         self._appearance = appearance
         self._before = before
@@ -218,6 +224,41 @@ class Notes(QWidget):
         else:
             text = trouble_text(trouble, self._backend.path, self._backend.now_ms())
             self._store.show_text(f"{trouble_title(trouble)}. {text}")
+
+    def _say_of_crash(self, crash: Crash | None) -> None:
+        """Show once that Halo crashed or had an internal error, and offer the crash file."""
+        if crash is None:
+            return
+        self._crash_path = crash.path
+        when = when_in_words(crash.at_ms, self._backend.now_ms())
+        if crash.has_ended:
+            words = self.tr("Halo ended unexpectedly {when}. The details are kept on this computer only.")
+        else:
+            words = self.tr("Halo had an internal error {when}. The details are kept on this computer only.")
+        self._crash.show_text(words.format(when=when))
+
+    def _open_crash(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._crash_path)))
+        self._crash.show_text("")
+
+    def _dismiss_crash(self) -> None:
+        self._crash.show_text("")
+        self._backend.ask(lambda scheduler: dismiss_crash(scheduler.path), owner=self)
+
+    @cached_property
+    def _crash(self) -> Note:
+        made = Note(
+            self._appearance,
+            name="crashNote",
+            icon="warning",
+            tone=Tone.WARN,
+            act=self.tr("Show"),
+            other_act=self.tr("Dismiss"),
+            can_close=False,
+        )
+        made.acted.connect(self._open_crash)
+        made.acted_otherwise.connect(self._dismiss_crash)
+        return self._added(made)
 
     @cached_property
     def _store(self) -> Note:

@@ -15,6 +15,7 @@ from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import SchedulerShutdownError
 from halo_scheduler.grammar.checks import require_interval
 from halo_scheduler.host.core_dumps import CORE_LIMIT
+from halo_scheduler.host.crash_file import crash_file
 from halo_scheduler.host.signals import StopSignals
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -139,12 +140,18 @@ def run_daemon(
 
     `prepare` can register handlers before the engine starts.
     """
+    from importlib.metadata import version  # noqa: PLC0415 - not for the help of this command
+
     from PySide6.QtCore import QCoreApplication, QSocketNotifier  # noqa: PLC0415 - loads Qt
 
     CORE_LIMIT.lower()
     manager = ServiceManager.take(os.environ, clock or SystemClock())
     application = QCoreApplication.instance() or QCoreApplication(["halo"])
-    with Scheduler.open(clock=clock, owner="the Halo daemon") as scheduler, StopSignals() as signals:
+    with (
+        Scheduler.open(clock=clock, owner="the Halo daemon") as scheduler,
+        crash_file(scheduler.path, "daemon", version("halo-scheduler")),
+        StopSignals() as signals,
+    ):
         prepare(scheduler)
         scheduler.start(
             adopt_orphans=True, heartbeat=manager.ping, heartbeat_ms=manager.ping_interval_ms or None

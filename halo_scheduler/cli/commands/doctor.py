@@ -69,6 +69,7 @@ def doctor(context: click.Context, *, fix: bool, as_json: bool, as_report: bool)
 def _write_report(report: Report) -> None:
     """Print versions, system, counts and how each check went: no names, commands, paths of the user or secrets."""
     from halo_scheduler.doctor.installation import (  # noqa: PLC0415 - only for a report
+        crash_lines,
         display_line,
         engine_lines,
         finding_lines,
@@ -76,7 +77,7 @@ def _write_report(report: Report) -> None:
     )
 
     lines = [*system_lines(database_path().parent), display_line(), *engine_lines(_facts())]
-    click.echo("\n".join([*lines, *finding_lines(report.findings)]))
+    click.echo("\n".join([*lines, *finding_lines(report.findings), *crash_lines(database_path())]))
 
 
 def _facts() -> EngineFacts | None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ui.app.program_log import ProgramLog, without_secrets
+from halo_scheduler.host.crash_file import without_secrets
+from ui.app.program_log import ProgramLog
 
 _LOG = logging.getLogger("halo_scheduler.test")
 
