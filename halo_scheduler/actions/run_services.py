@@ -47,6 +47,8 @@ class Ended:
     """What the machine lacked when it was to be started."""
     began_at: int | None = None
     """When a start that was held up succeeded; None if it did not."""
+    clock_step_ms: int = 0
+    """By how much the clock was set while it was active; the engine fills it in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

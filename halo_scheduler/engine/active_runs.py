@@ -9,14 +9,22 @@ from typing import NamedTuple, Self
 
 from halo_scheduler.actions.run_services import BY_USER, TIME_LIMIT, Ended, StopReason, Work
 from halo_scheduler.actions.runner import BegunStop, Leftover, Runner
+from halo_scheduler.clock import ClockSteps
+from halo_scheduler.grammar.interval import MINUTE_MS
+from halo_scheduler.host.process import age_ms
 from halo_scheduler.model import ProcessAction, Run
 from halo_scheduler.model.alarms import UnrecordedEnd
+from halo_scheduler.model.messages import MessageKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import RequestKind
 from halo_scheduler.store.store import Store
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
 _LOG = logging.getLogger(__name__)
+# A process starts up to this much later than its run, which may take a work item first.
+_LONGEST_START_MS = MINUTE_MS
+# An age is rounded, and a process may not be older than its run.
+_LEAST_STEP_MS = 1_000
 
 
 class ActiveRun(NamedTuple):
@@ -31,6 +39,8 @@ class ActiveRun(NamedTuple):
     takes_items: bool
     job_name: str
     keeps_awake: bool
+    stepped_ms: int = 0
+    """By how much the clock was set since its start."""
 
     @classmethod
     def of(cls, record: JobRecord, run: Run) -> Self:
@@ -48,7 +58,8 @@ class ActiveRun(NamedTuple):
 class ActiveRuns:
     """All active runs; an ended run is removed only after its end is committed."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock_steps: ClockSteps) -> None:
+        self._clock_steps = clock_steps
         self._runs: dict[str, ActiveRun] = {}
         self._stopping: dict[str, StopReason] = {}
         self._done: set[str] = set()
@@ -99,6 +110,16 @@ class ActiveRuns:
             self._stopping.pop(run_id, None)
         self._done.clear()
         return done
+
+    def clock_step_ms(self, run_id: str, finished_at: int) -> int:
+        """Return which part of the time from a run's start to its end, which is now, did not pass."""
+        active_run = self._runs.get(run_id)
+        if active_run is None or active_run.run.started_at is None:
+            return 0
+        step_ms = active_run.stepped_ms + self._clock_steps.peek()
+        by_wall_ms = finished_at - active_run.run.started_at
+        # The store lets no run end before it started.
+        return max(by_wall_ms, 0) - max(by_wall_ms - step_ms, 0) if step_ms else 0
 
     # --- Stops ---------------------------------------------------------------------------------------
 
@@ -183,9 +204,9 @@ class ActiveRuns:
         """Shift all deadlines and poll times after the clock was set."""
         for work in self.works.values():
             work.shift(by_ms)
-        for run_id, active_run in self._runs.items():
-            if active_run.deadline_at is not None:
-                self._runs[run_id] = active_run._replace(deadline_at=active_run.deadline_at + by_ms)
+        for run_id, one in self._runs.items():
+            ends_at = None if one.deadline_at is None else one.deadline_at + by_ms
+            self._runs[run_id] = one._replace(deadline_at=ends_at, stepped_ms=one.stepped_ms + by_ms)
 
     def leave(self) -> None:
         """Leave the processes of active runs alive, for the next engine to adopt."""
@@ -220,22 +241,29 @@ def find_leftovers(
     found = runner.find_leftovers(runs, specs, stops, now_ms)
     living = [
         # The job may have been edited since: the run keeps what it started with.
-        (
-            left,
-            ActiveRun.of(record, left.run)._replace(
-                takes_items=left.run.id in claimed, deadline_at=_deadline(record, left.run, now_ms)
-            ),
-        )
+        (left, _adopted(record, left, now_ms)._replace(takes_items=left.run.id in claimed))
         for left in found
         if left.session is not None and (record := records.get(left.run.job_id)) is not None
     ]
     return Leftovers([left for left in found if left.session is None], living)
 
 
-def _deadline(record: JobRecord, run: Run, now_ms: int) -> int | None:
-    """Return a run's deadline; a start in the future, after the clock was set back, counts as now."""
-    began_at = None if run.started_at is None else min(run.started_at, now_ms)
-    return deadline_at(record, replace(run, started_at=began_at))
+def _adopted(record: JobRecord, left: Leftover, now_ms: int) -> ActiveRun:
+    active_run = ActiveRun.of(record, left.run)
+    if left.run.started_at is None:
+        return active_run
+    began_at = now_ms - _active_ms(left, now_ms - left.run.started_at)
+    ends_at = deadline_at(record, replace(left.run, started_at=began_at))
+    return active_run._replace(deadline_at=ends_at, stepped_ms=began_at - left.run.started_at)
+
+
+def _active_ms(left: Leftover, by_wall_ms: int) -> int:
+    """Return for how long a run has been active; by the age of its process if the clock was set since its start."""
+    age = age_ms(left.session) if left.session is not None and left.is_main_alive else None
+    has_waited = any(note.kind is MessageKind.WAITED_FOR_SHORTAGE for note in left.run.notes)
+    if age is None or has_waited or age - _LEAST_STEP_MS < by_wall_ms < age + _LONGEST_START_MS:
+        return max(by_wall_ms, 0)
+    return age
 
 
 def _with_item(store: Store, work_desk: WorkDesk, run: Run) -> Run:

@@ -50,6 +50,7 @@ def ending_of(run: Run, ended: Ended, now_ms: int) -> Ending:
         proposal=ended.proposal,
         held_up_by=None if ended.held_up_by is None else WAITED[ended.held_up_by],
         began_at=ended.began_at,
+        clock_step_ms=ended.clock_step_ms,
     )
     return Ending(run, end, ended.question)
 

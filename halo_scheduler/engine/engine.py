@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.callback import Handlers
-from halo_scheduler.actions.run_services import BY_USER, QUIT, TIME_LIMIT, StopReason
+from halo_scheduler.actions.run_services import BY_USER, QUIT, TIME_LIMIT, Ended, StopReason
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.clock import Clock, ClockSteps
 from halo_scheduler.engine.active_runs import ActiveRun, ActiveRuns, Leftovers, find_leftovers
@@ -27,7 +27,6 @@ from halo_scheduler.model.alarms import StoreTrouble
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
-from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
@@ -58,7 +57,8 @@ class Engine:
         self._publish = publish
         self._owner = owner
         self._lease = HeldLease(store, clock)
-        self._runs = ActiveRuns()
+        self._clock_steps = ClockSteps(clock)
+        self._runs = ActiveRuns(self._clock_steps)
         self.handle = Handle(store, clock, pool, lease=self._lease, runs=self._runs, publish=publish)
         self.resources = RunResources(store, self.handle)
         self._post_run = PostRun(store, self.resources, self.handle)
@@ -81,7 +81,6 @@ class Engine:
         self._conditions_changed = False
         self._claims = self._make_claims()
         self._claiming = False
-        self._clock_steps = ClockSteps(clock)
         self._clock_was_set = False
 
     def _make_claims(self) -> Claims:
@@ -357,8 +356,8 @@ class Engine:
         if run.id in self._runs.works:
             self._runs.want_stop(run.id, why)
         else:
-            end = RunEnd(outcome=why.outcome, finished_at=now_ms, message=why.message)
-            changes += self._finish([Ending(run, end)])
+            end = Ended(run_id=run.id, outcome=why.outcome, message=why.message)
+            changes += self._finish([ending_of(run, self.handle.timed(end), now_ms)])
 
     def _finish(self, endings: list[Ending]) -> list[Change]:
         """Record the ends of runs, and remove these once that is committed."""

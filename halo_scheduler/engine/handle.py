@@ -249,11 +249,15 @@ class Handle:
 
     def end(self, ended: Ended) -> None:
         """Take the end of a run, on the engine's thread."""
-        # While the store cannot be written, the end is recorded much later.
-        at = self._clock.now_ms() if ended.finished_at is None else ended.finished_at
         self.start_waits.end(ended.run_id)
-        self.ended.append(replace(ended, finished_at=at))
+        # While the store cannot be written, the end is recorded much later.
+        self.ended.append(ended if ended.finished_at is not None else self.timed(ended))
         self._wake_once()
+
+    def timed(self, ended: Ended) -> Ended:
+        """Return the end of a run as one that happens now."""
+        at = self._clock.now_ms()
+        return replace(ended, finished_at=at, clock_step_ms=self._runs.clock_step_ms(ended.run_id, at))
 
     def _wake_once(self) -> None:
         if self._inbox.needs_wake():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -87,6 +88,15 @@ def stat_of(pid: int) -> ProcessStat | None:
             fields[_STATE].decode(), int(fields[_PARENT]), int(fields[_SESSION]), int(fields[_START])
         )
     return None
+
+
+def age_ms(pid: int) -> int | None:
+    """Return how long ago a process was started, whatever the clock was set to; None if that is unknown."""
+    stat = stat_of(pid)
+    if stat is None or sys.platform == "win32":
+        return None
+    uptime_s = float(read_file("/proc/uptime").split()[0])
+    return int((uptime_s - stat.started / os.sysconf("SC_CLK_TCK")) * 1_000)
 
 
 def children_of(pid: int) -> list[int]:

@@ -18,6 +18,8 @@ class Run(Value):
 
     `caused_by` is the run whose end started this one, of another job. `message` says why it ended as it did, and
     `notes` what else was found out about it; `error` and `note` are both in words, as the store reads them.
+    `clock_step_ms` is the part of the time from start to finish that did not pass: the clock was set, or the computer
+    slept.
     """
 
     id: str
@@ -32,6 +34,7 @@ class Run(Value):
     message: Message | None = None
     started_at: int | None = None
     finished_at: int | None = None
+    clock_step_ms: int = 0
     late_ms: int = 0
     passed_over: int = 0
     passed_reason: str = ""
@@ -52,7 +55,7 @@ class Run(Value):
     def duration_ms(self) -> int | None:
         if self.started_at is None or self.finished_at is None:
             return None
-        return self.finished_at - self.started_at
+        return self.finished_at - self.started_at - self.clock_step_ms
 
     @property
     def is_late(self) -> bool:

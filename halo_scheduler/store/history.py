@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from halo_scheduler.model import Outcome, Run, Trigger
 from halo_scheduler.store.connection import Database, Row, Value
-from halo_scheduler.store.runs import COLUMNS, run_of
+from halo_scheduler.store.runs import COLUMNS, DURATION, run_of
 
 _AT = "ifnull(started_at, finished_at)"
 _RUN_COLUMNS = ", ".join(f"run.{name}" for name in COLUMNS)
@@ -173,7 +173,7 @@ class RunHistory:
 
     def trends(self, job_ids: Iterable[str], limit: int) -> list[tuple[str, str, Outcome, int | None, int]]:
         """Return job, id, outcome, duration and instant of the newest ended runs of each job, newest first."""
-        columns = f"run.job_id, run.id, run.outcome, run.finished_at - run.started_at, {_AT}"
+        columns = f"run.job_id, run.id, run.outcome, {DURATION}, {_AT}"
         rows = self._last_ended(columns, job_ids, limit)
         return [(job_id, run_id, Outcome(word), took_ms, at) for job_id, run_id, word, took_ms, at in rows]
 

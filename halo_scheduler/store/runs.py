@@ -25,10 +25,12 @@ from halo_scheduler.store.job_lines import COST_DECIMALS
 
 COLUMNS = (
     *("id", "job_id", "slot_at", "attempt", "trigger", "source", "outcome", "reason", "error"),
-    *("started_at", "finished_at", "late_ms", "passed_over", "passed_reason", "exit_code", "http_status"),
+    *("started_at", "finished_at", "clock_step_ms", "late_ms", "passed_over", "passed_reason"),
+    *("exit_code", "http_status"),
     *("note", "progress", "progress_text", "cost", "work_id", "work_title", "work_url"),
     *("caused_by", "proposal"),
 )
+DURATION = "finished_at - started_at - clock_step_ms"
 _ERROR, _NOTE = COLUMNS.index("error"), COLUMNS.index("note")
 # A tick may write thousands of runs; this is the fastest way.
 _UP_TO_ERROR = attrgetter(*COLUMNS[:_ERROR])
@@ -67,6 +69,8 @@ class RunEnd(NamedTuple):
     """Why the machine could not start it at once; not stored with the run."""
     began_at: int | None = None
     """When a start that was held up succeeded; None if it did not."""
+    clock_step_ms: int = 0
+    """By how much the clock was set while it was active."""
 
 
 class RunTable:
@@ -81,16 +85,17 @@ class RunTable:
     def finish(self, ends: Sequence[tuple[str, RunEnd]]) -> None:
         """Write the ends of runs, once: runs that are not active stay unchanged, and earlier notes are kept.
 
-        If the clock was set back meanwhile, a run ends when it began: no duration is negative.
+        If the clock was set back meanwhile, a run ends no earlier than it began, and its duration stays what it was.
         """
         self._database.run_many(
             "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, "
-            "finished_at = max(?, ifnull(started_at, 0)), "
+            "finished_at = max(?, ifnull(started_at, 0)), clock_step_ms = ?, "
             f"note = {_WITH_NOTE}, exit_code = ?, http_status = ?, cost = ?, proposal = ? "
             "WHERE id = ? AND outcome = 'running'",
             (
                 (
-                    *(end.outcome, end.reason, stored_message(end.message), end.finished_at),
+                    *(end.outcome, end.reason, stored_message(end.message)),
+                    *(end.finished_at, end.clock_step_ms),
                     *_thrice(stored_messages(end.notes)),
                     *(end.exit_code, end.http_status, end.cost, _text_of(end.proposal), run_id),
                 )
@@ -198,7 +203,7 @@ class RunTable:
     def ends(self, job_id: str, since: int | None) -> list[tuple[Outcome, int | None]]:
         """Return outcome and duration of a job's ended runs, newest first, without test runs."""
         rows = self._database.rows(
-            "SELECT outcome, finished_at - started_at FROM scheduler_run_log "
+            f"SELECT outcome, {DURATION} FROM scheduler_run_log "
             "WHERE job_id = ? AND outcome <> 'running' AND trigger <> 'test' "
             "AND ifnull(started_at, finished_at) >= ? "
             "ORDER BY seq DESC",

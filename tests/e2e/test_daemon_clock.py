@@ -14,7 +14,7 @@ from process_probe import living_in, pids_in, until
 from shifted_clock import ShiftedClock
 
 from halo_scheduler import Cron, Outcome, Run
-from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS, YEAR_MS
+from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS, YEAR_MS
 from halo_scheduler.store.events import EventKind
 
 _DAEMON = (sys.executable, Path(__file__).parents[1] / "support" / "kill_daemon.py")
@@ -91,3 +91,42 @@ def test_a_run_that_outlived_a_step_back_still_has_its_time_limit(house: House, 
     house.start(environment=clock.environment)
     assert house.end_of(run_id).outcome is Outcome.TIMEOUT
     assert not living_in(house.folder)
+
+
+@pytest.mark.parametrize("ahead_ms", [-HOUR_MS, 10 * YEAR_MS])
+def test_a_process_takes_as_long_as_it_did_whatever_the_clock_is_set_to(
+    house: House, clock: ShiftedClock, ahead_ms: int
+) -> None:
+    house.start(environment=clock.environment)
+    goes_on = house.folder / "goes-on"
+    run_id = house.begin(shell(f"until [ -e {goes_on} ]; do sleep 0.1; done"))
+    until(lambda: house.spooled(".ticket"))
+    clock.set(ahead_ms)
+    goes_on.touch()
+    run = house.end_of(run_id)
+    assert run.outcome is Outcome.SUCCESS
+    assert 0 < (run.duration_ms or 0) < MINUTE_MS
+
+
+@pytest.mark.parametrize("ahead_ms", [-HOUR_MS, 10 * YEAR_MS])
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_an_adopted_process_took_as_long_as_it_did_whatever_the_clock_is_set_to(
+    house: House, clock: ShiftedClock, ahead_ms: int, is_seen: bool
+) -> None:
+    """The clock is set while the first engine lives, which notices it, or after its crash."""
+    house.start(environment=clock.environment)
+    goes_on = house.folder / "goes-on"
+    run_id = house.begin(shell(f"until [ -e {goes_on} ]; do sleep 0.1; done"), time_limit="5m")
+    until(lambda: house.spooled(".ticket"))
+    if is_seen:
+        clock.set(ahead_ms)
+        kinds = [EventKind.CLOCK_JUMP, EventKind.SLEEP_GAP]
+        until(lambda: house.scheduler._store.events.of_kinds(None, kinds), seconds=70)
+    house.crash()
+    clock.set(ahead_ms)
+    house.start(environment=clock.environment)
+    until(lambda: house.scheduler.status().running == 1)
+    goes_on.touch()
+    run = house.end_of(run_id)
+    assert run.outcome is Outcome.SUCCESS
+    assert 0 < (run.duration_ms or 0) < MINUTE_MS * 3

@@ -257,8 +257,10 @@ def test_a_pause_lasts_as_long_as_it_was_meant_to_when_the_clock_is_set_back(
 
 
 @pytest.mark.usefixtures("qapp")
-def test_a_run_takes_no_less_than_no_time_when_the_clock_is_set_back(
-    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
+@pytest.mark.parametrize("step_ms", [sign * step for step in _STEPS_MS for sign in (-1, 1)])
+@pytest.mark.parametrize("is_noticed_before_the_end", [True, False])
+def test_a_run_takes_as_long_as_it_did_whatever_the_clock_is_set_to(
+    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot, step_ms: int, is_noticed_before_the_end: bool
 ) -> None:
     running: Future[None] = Future()
     scheduler.on_job_due(lambda *_: running, "slow")
@@ -266,10 +268,37 @@ def test_a_run_takes_no_less_than_no_time_when_the_clock_is_set_back(
     scheduler.start()
     run_id = scheduler.trigger(job_id)
     _settle(scheduler, qtbot)
-    clock.set(clock.now_ms() - 2 * HOUR_MS)
+    clock.advance(2 * SECOND_MS)
+    clock.set(clock.now_ms() + step_ms)
+    if is_noticed_before_the_end:
+        _wake(scheduler)
+        _settle(scheduler, qtbot)
+    clock.advance(3 * SECOND_MS)
     running.set_result(None)
     qtbot.waitUntil(lambda: bool(_runs(scheduler, job_id)))
     run = scheduler.get_run(run_id)
     assert run is not None
-    assert run.duration_ms == 0
-    assert run.finished_at == run.started_at
+    assert run.duration_ms == 5 * SECOND_MS
+    assert scheduler.get_run_stats(job_id).average_ms == 5 * SECOND_MS
+    assert [point.duration_ms for point in scheduler.runs.trends([job_id])[job_id]] == [5 * SECOND_MS]
+    assert run.started_at is not None
+    assert run.finished_at == max(run.started_at, clock.now_ms())
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_function_past_its_time_limit_took_that_long_whatever_the_clock_is_set_to(
+    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
+) -> None:
+    scheduler.on_job_due(lambda *_: Future(), "slow")
+    scheduler.start()
+    run_id = scheduler.trigger(
+        scheduler.add_job("job", Manual(), Callback("slow"), policy=Policy(time_limit="1m"))
+    )
+    _settle(scheduler, qtbot)
+    clock.set(clock.now_ms() - HOUR_MS)
+    clock.advance(MINUTE_MS)
+    _wake(scheduler)
+    qtbot.waitUntil(lambda: scheduler.status().running == 0)
+    run = scheduler.get_run(run_id)
+    assert run is not None
+    assert (run.outcome, run.duration_ms) == (Outcome.TIMEOUT, MINUTE_MS)

@@ -17,7 +17,7 @@ from small_disk import SmallDisk, small_disk
 from halo_scheduler import Manual, Outcome
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Output, Spool, spool_folder
-from halo_scheduler.clock import ManualClock
+from halo_scheduler.clock import ClockSteps, ManualClock
 from halo_scheduler.engine.active_runs import ActiveRuns
 from halo_scheduler.engine.maintenance import (
     DiskReclaimer,
@@ -179,7 +179,9 @@ class _Scene:
             Ended(run_id="known", outcome=Outcome.SUCCESS, output=Output.of(b"x", 1)),
             Ended(run_id="withheld", outcome=Outcome.SUCCESS, needs_secrets=frozenset({"S"})),
         ]
-        self.disk = DiskReclaimer(self.database, ActiveRuns(), lambda: ends, lambda: 0)
+        self.disk = DiskReclaimer(
+            self.database, ActiveRuns(ClockSteps(ManualClock(0))), lambda: ends, lambda: 0
+        )
         self.seen: list[tuple[bool, int]] = []
 
     def write(self, fail: int) -> Callable[[], str]:

@@ -16,6 +16,7 @@ from other_users import OTHER, needs_other_users
 from process_probe import LONG_S, end_all, is_living, pids_in, until
 
 from halo_scheduler.host import process_tree
+from halo_scheduler.host.process import age_ms
 from halo_scheduler.host.process_tree import (
     MARK,
     all_marked,
@@ -321,3 +322,12 @@ def test_those_that_may_not_be_killed_are_returned(start: Start, monkeypatch: py
     with monkeypatch.context() as patched:
         patched.setattr(psutil.Process, "kill", refuse)
         assert kill([member, member]) == [member, member]
+
+
+def test_the_age_of_a_process_is_known_whatever_the_clock_says() -> None:
+    own, gone = age_ms(os.getpid()), subprocess.Popen(["true"])
+    gone.wait()
+    assert own is not None
+    assert own >= 0
+    assert own < (age_ms(1) or 0)
+    assert age_ms(gone.pid) is None

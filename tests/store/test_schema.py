@@ -14,7 +14,7 @@ import pytest
 
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.host.process import own_identity, process_start
-from halo_scheduler.model import NO_DETAILS, WaitingFor
+from halo_scheduler.model import NO_DETAILS, Outcome, WaitingFor
 from halo_scheduler.model.messages import MessageKind, message, text_message
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import list_backups, restore
@@ -39,6 +39,7 @@ _CHAIN_RUNS = {
 _CLEARED_BY = 8
 # The first version in which jobs could wait for more than a place.
 _WITH_REASONS = 5
+_WITH_LAST_END = 10
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_sentences_about_waiting_are_cleared_and_the_rest_is_kept(path: Path, ve
     store.close()
 
 
-@pytest.mark.parametrize("version", range(1, schema.NEWEST))
+@pytest.mark.parametrize("version", range(1, _WITH_LAST_END))
 def test_the_last_end_and_the_advice_on_a_single_run_are_taken_over(path: Path, version: int) -> None:
     _make(path, version)
     database = Database.open(path)
@@ -146,6 +147,23 @@ def test_the_last_end_and_the_advice_on_a_single_run_are_taken_over(path: Path, 
     )
     hints = jobs["ready"].hints
     assert (hints.next_at, hints.next_expires_at, hints.next_reason) == (7, 8, "why")
+    store.close()
+
+
+@pytest.mark.parametrize("version", range(1, schema.NEWEST))
+def test_a_run_of_an_older_version_keeps_its_duration(path: Path, version: int) -> None:
+    _make(path, version)
+    database = Database.open(path)
+    database.rows(
+        "INSERT INTO scheduler_run_log (id, job_id, attempt, trigger, source, outcome, started_at, finished_at, "
+        "generation) VALUES ('old', 'ready', 1, 'schedule', 'every', 'success', 10, 100, 1)"
+    )
+    database.close()
+    store = Store.open(path, _NOW)
+    run = store.runs.get("old")
+    assert run is not None
+    assert (run.clock_step_ms, run.duration_ms) == (0, 90)
+    assert store.runs.ends("ready", None) == [(Outcome.SUCCESS, 90)]
     store.close()
 
 
