@@ -87,11 +87,14 @@ class Overview:
 
     def is_run(self, now_ms: int) -> bool:
         """Return whether an engine runs the jobs, in any process."""
-        from halo_scheduler.host.process import is_alive  # noqa: PLC0415 - most lists do without
-        from halo_scheduler.store.lease import LeaseTable  # noqa: PLC0415 - likewise
+        from halo_scheduler.store.lease import LeaseTable  # noqa: PLC0415 - most lists do without
 
         row = LeaseTable(self._database).read()
-        return row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start)
+        if row is None or not row.is_held(now_ms):
+            return False
+        from halo_scheduler.host.process import is_alive  # noqa: PLC0415 - likewise
+
+        return is_alive(row.pid, row.process_start)
 
     def get_settings(self) -> Settings:
         """Return the settings."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +24,7 @@ from halo_scheduler.grammar.zone import (
     machine_zone,
     offset_or_change,
     offset_s,
+    read_machine_zone,
     to_instant,
     to_wall,
     wall_seconds,
@@ -86,6 +88,28 @@ def test_an_unreadable_setting_falls_back_to_the_localtime_file_and_says_so(
     assert found.key == "Asia/Kolkata"
     assert offset_s(found, 0) == 19_800
     assert "cannot be read" in caplog.text
+
+
+def test_the_link_of_localtime_names_the_zone_without_loading_a_library(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "localtime").symlink_to("../usr/share/zoneinfo/Asia/Kolkata")
+    monkeypatch.setattr(zone_module, "_LOCALTIME", tmp_path / "localtime")
+    monkeypatch.setitem(sys.modules, "tzlocal", None)
+    monkeypatch.delenv("TZ", raising=False)
+    assert read_machine_zone().key == "Asia/Kolkata"
+
+
+@pytest.mark.parametrize("target", [None, "/etc/alternatives/localtime"])
+def test_a_localtime_without_a_name_is_left_to_the_library(
+    target: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if target is not None:
+        (tmp_path / "localtime").symlink_to(target)
+    monkeypatch.setattr(zone_module, "_LOCALTIME", tmp_path / "localtime")
+    monkeypatch.setattr("tzlocal.reload_localzone", lambda: _BERLIN)
+    monkeypatch.delenv("TZ", raising=False)
+    assert read_machine_zone() is _BERLIN
 
 
 def test_without_any_setting_the_zone_is_utc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
