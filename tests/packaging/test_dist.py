@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 import zipfile
 from importlib.metadata import version
@@ -47,6 +49,29 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(built: Path) -> Path:
     (found,) = built.glob("*.whl")
     return found
+
+
+def test_the_version_stands_in_one_place_and_the_changelog_is_dated() -> None:
+    project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    number = project["version"]
+    changelog = (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.+)$", changelog, re.MULTILINE)
+    released = [section for section in sections if section != "Unreleased"]
+    assert "Unreleased" not in sections[1:]
+    assert re.fullmatch(rf"{re.escape(number)} \(\d{{4}}-\d\d-\d\d\)", released[0])
+    program = [
+        path
+        for name in ("halo_scheduler", "ui", "resources", "packaging")
+        for path in (_ROOT / name).rglob("*")
+    ]
+    texts = [
+        path
+        for path in program
+        if path.suffix in {".py", ".xml", ".iss", ".yml", ".spec", ".plist", ".service", ".sh", ""}
+        and path.is_file()
+    ]
+    assert len(texts) > 400
+    assert [path for path in texts if number in path.read_text(encoding="utf-8")] == []
 
 
 def _copy_source(source: Path, *, umask: int) -> Path:
