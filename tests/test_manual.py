@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -25,6 +26,8 @@ import halo_scheduler
 from halo_scheduler import Cron, Job, Run, Status, describe
 from halo_scheduler.cli import halo
 from halo_scheduler.cli.command_table import SECTIONS
+from halo_scheduler.cli.commands.config import ELSEWHERE, shown
+from halo_scheduler.model.settings import Settings
 
 _ROOT = DOCS.parent
 # Commands and their output; `text` is only shown, and so holds no command.
@@ -121,6 +124,16 @@ def test_the_fields_for_monitoring_exist(table: str, fields: set[str]) -> None:
     assert len(named) > 8
     beside = {"waiting", "waiting_runs", "store_trouble", "disk_is_full"}
     assert named - fields == (set() if table != "status" else beside)
+
+
+def test_the_manual_has_every_setting_with_its_default() -> None:
+    page = (DOCS / "operations.md").read_text(encoding="utf-8")
+    rows = page.partition("<!-- settings -->")[2].partition("\n\n")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", rows, re.MULTILINE))
+    names = {field.name for field in dataclasses.fields(Settings)}
+    assert told.keys() == names
+    defaults = {name: shown(getattr(Settings(), name)) for name in names}
+    assert told == defaults | ELSEWHERE
 
 
 def test_every_key_of_the_manual_is_one_of_the_program() -> None:
@@ -296,7 +309,21 @@ def _parse(
 
 
 def test_the_reference_has_every_command_and_every_public_name(pages: dict[Path, _Page], site: Path) -> None:
-    commands = [name for section in SECTIONS.values() for name in section]
-    assert {f"halo-{name}" for name in commands} <= pages[site / "terminal.html"].anchors
+    with click.Context(halo, info_name="halo") as context:
+        commands = set(_paths_of(halo, context, "halo"))
+    assert len(commands) > 50
+    assert {f"halo-{name}" for section in SECTIONS.values() for name in section} <= commands
+    assert commands <= pages[site / "terminal.html"].anchors
     names = {name.lower() for name in halo_scheduler.__all__}
     assert names <= pages[site / "library.html"].anchors
+
+
+def _paths_of(group: click.Group, context: click.Context, path: str) -> Iterator[str]:
+    """Give the anchor of every command and subcommand that is not hidden."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        yield f"{path}-{name}"
+        if isinstance(command, click.Group):
+            yield from _paths_of(command, context, f"{path}-{name}")

@@ -17,12 +17,12 @@ from halo_scheduler.service.lookup import near_name
 from halo_scheduler.service.scheduler import Scheduler
 
 _WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
-_ELSEWHERE = {
+ELSEWHERE = {
     "agents": "halo agent set",
     "default_agent": "halo agent default",
     "quiet_times": "halo quiet add",
 }
-NAMES = [field.name for field in fields(Settings) if field.name not in _ELSEWHERE]
+NAMES = [field.name for field in fields(Settings) if field.name not in ELSEWHERE]
 # Scripts may still use these names; they are not listed.
 _FORMER_NAMES = ["assistants_may_edit"]
 
@@ -60,7 +60,7 @@ def get(*, name: str | None, as_json: bool) -> None:
         click.echo(json.dumps(found if name is None else found[names[0]], indent=2))
         return
     for item, value in found.items():
-        click.echo(_shown(value) if name is not None else f"{item} = {_shown(value)}")
+        click.echo(shown(value) if name is not None else f"{item} = {shown(value)}")
 
 
 @config.command("set", short_help="Change a setting.")
@@ -79,12 +79,12 @@ def set_(*, name: str, value: str) -> None:
     with Scheduler.open(actor=TERMINAL) as scheduler:
         before = getattr(scheduler.settings.read(), known)
         after = getattr(scheduler.settings.change(**{known: _read(known, value, before)}), known)
-    click.echo(f"{known} = {_shown(after)}")
+    click.echo(f"{known} = {shown(after)}")
 
 
 def _known(name: str) -> str:
-    if name in _ELSEWHERE:
-        raise click.UsageError(f"change {name} with: {_ELSEWHERE[name]}")
+    if name in ELSEWHERE:
+        raise click.UsageError(f"change {name} with: {ELSEWHERE[name]}")
     if name not in (*NAMES, *_FORMER_NAMES):
         raise click.UsageError(f"no such setting: {name!r}{near_name(name, NAMES)}")
     return name
@@ -104,7 +104,8 @@ def _read(name: str, text: str, before: object) -> Any:
     return None if text == "none" and name == "default_time_limit" else text
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return the value of a setting as it is printed and typed."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return "none" if value is None else str(value)
