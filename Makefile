@@ -1,6 +1,6 @@
 # The two commands of the README: `make run` and `make test`. Both set up whatever is missing first.
 .DEFAULT_GOAL := run
-.PHONY: run test docs explore lint bench bench-gate screenshots dist test-dist bundle test-bundle deb test-deb lock setup test-packages package-packages clean
+.PHONY: run test docs explore lint bench bench-gate screenshots dist test-dist bundle appimage test-bundle deb test-deb lock setup test-packages package-packages clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -67,6 +67,10 @@ test-dist: $(RELEASE) docs
 # The program with its own Python and Qt, in one folder and as an archive with an installer.
 bundle: docs package-packages
 	packaging/bundle/build
+
+# The bundle as one file. Needs appimagetool.
+appimage: bundle
+	packaging/bundle/appimage
 
 test-bundle:
 	packaging/bundle/test

@@ -13,6 +13,10 @@ _CERTIFICATES = (
 )
 
 
+# What an AppImage tells the program inside; jobs that are AppImages themselves must not see it.
+_APPIMAGE = ("APPIMAGE", "APPDIR", "ARGV0", "OWD")
+
+
 def main() -> None:
     """Start the desktop program for `-P -m ui`, else the command."""
     _give_back_environment()
@@ -38,10 +42,20 @@ def _give_back_environment() -> None:
         os.environ["LD_LIBRARY_PATH"] = before
     for name in [name for name in os.environ if name.startswith("_PYI_")]:
         del os.environ[name]
+    _leave_appimage()
     if sys.platform.startswith("linux") and not os.environ.get("SSL_CERT_FILE"):
         found = next((place for place in _CERTIFICATES if Path(place).exists()), None)
         if found not in (None, _CERTIFICATES[0]):
             os.environ["SSL_CERT_FILE"] = str(found)
+
+
+def _leave_appimage() -> None:
+    """Start further processes from the AppImage: where it is mounted is gone when this process ends."""
+    folder, image = os.environ.get("APPDIR", ""), os.environ.get("APPIMAGE", "")
+    if folder and image and Path(sys.executable).is_relative_to(folder):
+        sys.executable = image
+        for name in _APPIMAGE:
+            os.environ.pop(name, None)
 
 
 if __name__ == "__main__":
