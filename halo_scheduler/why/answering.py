@@ -316,7 +316,7 @@ def _quiet(inquiry: Inquiry, at: int) -> list[str]:
     if planned_at is not None and planned_at < at and _is_quiet_until(inquiry, planned_at, quiet.until):
         until = inquiry.moment(quiet.until)
         return [f"Both fall in {name}: one run, when they end at {until}, covers both."]
-    return [f"It falls in {name}, so the run will start at {inquiry.moment(quiet.until)}."]
+    return [f"It falls in {name}, so the run will start {inquiry.when(quiet.until)}."]
 
 
 def _is_quiet_until(inquiry: Inquiry, at: int, until: int) -> bool:

@@ -15,7 +15,7 @@ from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.measures import moment_in_words
+from halo_scheduler.wording.measures import moment_in_words, when_in_words
 
 _OF_JOBS = (
     EventKind.JOB_ADDED,
@@ -270,6 +270,9 @@ class Inquiry:
 
     def moment(self, at: int) -> str:
         return moment_in_words(at, self.now_ms)
+
+    def when(self, at: int) -> str:
+        return when_in_words(at, self.now_ms)
 
     def answer(self, verdict: Verdict, *sentences: str, **rest: Any) -> Answer:
         return Answer(

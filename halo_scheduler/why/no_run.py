@@ -140,7 +140,7 @@ def _edited_into_it(inquiry: Inquiry) -> Answer | None:
     return inquiry.answer(
         Verdict.EDITED,
         f"That was no time of its schedule then, which was: {describe(inquiry.schedule)}.",
-        f"It was changed at {inquiry.moment(edit.at)}{by_words(edit)}; now it is: {describe(spec.schedule)}.",
+        f"It was changed {inquiry.when(edit.at)}{by_words(edit)}; now it is: {describe(spec.schedule)}.",
     )
 
 
@@ -159,12 +159,12 @@ def runs_beside(inquiry: Inquiry) -> list[str]:
     )
     sentences = []
     if before is not None and before.started_at is not None:
-        words = f"The last run before that started at {inquiry.moment(before.started_at)}"
+        words = f"The last run before that started {inquiry.when(before.started_at)}"
         is_over = before.finished_at is not None
-        words += f" and ended at {inquiry.moment(before.finished_at or 0)}" if is_over else " and goes on"
+        words += f" and ended {inquiry.when(before.finished_at or 0)}" if is_over else " and goes on"
         sentences.append(f"{words}.")
     if after is not None and after.started_at is not None:
-        sentences.append(f"The first run after that started at {inquiry.moment(after.started_at)}.")
+        sentences.append(f"The first run after that started {inquiry.when(after.started_at)}.")
     return sentences
 
 
@@ -275,7 +275,7 @@ def _edited_since(inquiry: Inquiry, at: int) -> Answer | None:
         return None
     return inquiry.answer(
         Verdict.EDITED,
-        f"It had not run again when it was edited at {inquiry.moment(edit.at)}{by_words(edit)}, "
+        f"It had not run again when it was edited {inquiry.when(edit.at)}{by_words(edit)}, "
         "and what it had passed over was not counted any more.",
         f"Before that, its schedule was: {describe(inquiry.schedule)}.",
     )

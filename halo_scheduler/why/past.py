@@ -170,7 +170,7 @@ def _beside(inquiry: Inquiry, found: Answer, others: list[Run]) -> list[str]:
     edit = inquiry.timeline.next_move(inquiry.span.since)
     if edit is not None and found.verdict is not Verdict.EDITED:
         sentences.append(
-            f"Its schedule was changed since, at {inquiry.moment(edit.at)}{by_words(edit)}; "
+            f"Its schedule was changed since, {inquiry.when(edit.at)}{by_words(edit)}; "
             f"then it was: {describe(inquiry.schedule)}."
         )
     return sentences

@@ -10,7 +10,7 @@ from halo_scheduler.model.messages import MessageKind
 from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.measures import duration_in_words, moment_in_words
+from halo_scheduler.wording.measures import duration_in_words, when_in_words
 from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
 from halo_scheduler.wording.plans import ADVISERS
 
@@ -73,20 +73,20 @@ def _find_advice(store: Store, run: Run, *, is_pace: bool) -> Event | None:
 
 def start_words(store: Store, run: Run, now_ms: int) -> str:
     """Return what started a run, and when: "It was started manually at 09:00"."""
-    at = moment_in_words(_at(run), now_ms)
+    when = when_in_words(_at(run), now_ms)
     match run.trigger:
         case Trigger.MANUAL:
-            return f"It was started manually at {at}"
+            return f"It was started manually {when}"
         case Trigger.CHAIN:
-            return f"It was started after {_cause(store, run)} at {at}"
+            return f"It was started after {_cause(store, run)} {when}"
         case Trigger.ANSWER:
-            return f"It was started with an answer at {at}"
+            return f"It was started with an answer {when}"
         case Trigger.TEST:
-            return f"It was tried out at {at}"
+            return f"It was tried out {when}"
         case Trigger.SCHEDULE if run.attempt > 1:
-            return f"Attempt {run.attempt} started at {at}"
+            return f"Attempt {run.attempt} started {when}"
         case Trigger.SCHEDULE:
-            return f"It started at {at}"
+            return f"It started {when}"
 
 
 def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
@@ -94,14 +94,14 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
     if run.outcome in (Outcome.SKIPPED, Outcome.MISSED):
         return [_not_run(store, run, now_ms), *_note(run)]
     if run.started_at is None:
-        at = moment_in_words(_at(run), now_ms)
-        words = f"It was to run after {_cause(store, run)}, but was cancelled at {at} before it started."
+        when = when_in_words(_at(run), now_ms)
+        words = f"It was to run after {_cause(store, run)}, but was cancelled {when} before it started."
         return [words, *_note(run)]
     start = start_words(store, run, now_ms)
     if run.is_late:
         start += f", {duration_in_words(run.late_ms)} late,"
     if run.outcome is Outcome.RUNNING and run.error:
-        return [f"A run was claimed at {moment_in_words(_at(run), now_ms)} and is {run.error}."]
+        return [f"A run was claimed {when_in_words(_at(run), now_ms)} and is {run.error}."]
     if run.outcome is Outcome.RUNNING:
         return [f"{start} and is still running.", *_why_planned(store, run), *_note(run)]
     return [f"{start} and {_end(run)}", *_why_planned(store, run), *_note(run)]
@@ -134,19 +134,19 @@ def ended_sentence(text: str) -> str:
 
 
 def _not_run(store: Store, run: Run, now_ms: int) -> str:
-    at = moment_in_words(_at(run), now_ms)
+    when = when_in_words(_at(run), now_ms)
     why = plain_line(run.error, _LONGEST) or (
         SKIP_REASONS[run.reason] if run.reason is not None else "no reason is recorded"
     )
     if run.outcome is Outcome.MISSED:
-        return ended_sentence(f"It was missed, as was noticed at {at}: {why}")
+        return ended_sentence(f"It was missed, as was noticed {when}: {why}")
     what = "It was skipped"
     says_after_whom = run.message is not None and run.message.kind is MessageKind.NOT_AFTER
     if run.trigger is Trigger.CHAIN and not says_after_whom:
         what = f"It was to run after {_cause(store, run)}, and was skipped"
     elif run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
         what = "A run was asked for, and was skipped"
-    return ended_sentence(f"{what} at {at}: {why}")
+    return ended_sentence(f"{what} {when}: {why}")
 
 
 def _end(run: Run) -> str:

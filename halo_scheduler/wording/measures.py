@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from halo_scheduler.grammar.english import clock_time, short_date
+from datetime import datetime
+
+from halo_scheduler.grammar.english import clock_time, short_date, time_of_day, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.grammar.zone import local_time
 
 _UNITS = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s"))
 _TEN_S_IN_TENTHS = 100
 _LEAST_COST = 0.0001
+_DAYS_BY_NAME = 7
 
 
 def duration_in_words(milliseconds: int) -> str:
@@ -25,18 +28,50 @@ def duration_in_words(milliseconds: int) -> str:
     return words
 
 
-def moment_in_words(at: int, now_ms: int) -> str:
-    """Return the local time of an instant, with the day unless it is today: "14:05", "24 Dec at 09:00"."""
-    moment, today = local_time(at), local_time(now_ms)
-    if moment.date() == today.date():
-        return clock_time(moment)
-    return f"{short_date(moment, year=moment.year != today.year)} at {clock_time(moment)}"
+def moment_in_words(at: int, now_ms: int, *, has_seconds: bool = True, is_lasting: bool = False) -> str:
+    """Return an instant as short as stays clear: "14:05", "tomorrow 14:05", "Mon 14:05", "24 Dec 2027 14:05".
+
+    Seconds are shown unless they are 0. With `is_lasting` the words are also read on a later day: no "tomorrow".
+    """
+    moment = local_time(at)
+    day = _day_in_words(moment, local_time(now_ms), is_lasting=is_lasting)
+    return f"{day} {_clock(moment, has_seconds=has_seconds)}".lstrip()
 
 
-def when_in_words(at: int, now_ms: int) -> str:
-    """Return an instant for a sentence: "at 14:05", "on 24 Dec at 09:00"."""
-    words = moment_in_words(at, now_ms)
-    return f"on {words}" if " at " in words else f"at {words}"
+def when_in_words(at: int, now_ms: int, *, has_seconds: bool = True, is_lasting: bool = False) -> str:
+    """Return an instant for a sentence: "at 14:05", "tomorrow at 14:05", "on Mon at 14:05", "on 24 Dec at 09:00"."""
+    moment = local_time(at)
+    day = _day_in_words(moment, local_time(now_ms), is_lasting=is_lasting)
+    link = "on " if day[:1].isupper() or day[:1].isdigit() else ""
+    return f"{link}{day} at {_clock(moment, has_seconds=has_seconds)}".lstrip()
+
+
+def dated_moment(at: int, now_ms: int, timezone: str | None = None) -> str:
+    """Return day, date and time of an instant, with the year if it is not the current one: "Mon 24 Dec, 18:00"."""
+    moment = local_time(at, timezone)
+    date = short_date(moment, year=moment.year != local_time(now_ms).year)
+    return f"{weekday_name(moment)[:3]} {date}, {clock_time(moment)}"
+
+
+def full_moment(at: int) -> str:
+    """Return an instant to the second: "Tue 17 Nov 2026, 14:05:00"."""
+    moment = local_time(at)
+    return f"{weekday_name(moment)[:3]} {short_date(moment)}, {moment:%H:%M:%S}"
+
+
+def _day_in_words(moment: datetime, today: datetime, *, is_lasting: bool) -> str:
+    days = (moment.date() - today.date()).days
+    if days == 0:
+        return ""
+    if days == -1 or (days == 1 and not is_lasting):
+        return "tomorrow" if days == 1 else "yesterday"
+    if abs(days) < _DAYS_BY_NAME:
+        return weekday_name(moment)[:3]
+    return short_date(moment, year=moment.year != today.year)
+
+
+def _clock(moment: datetime, *, has_seconds: bool) -> str:
+    return clock_time(moment) if has_seconds else time_of_day(moment.hour, moment.minute)
 
 
 def took_words(milliseconds: int | None) -> str:

@@ -191,7 +191,8 @@ def _steps(job: Job, trail: Sequence[Step], now_ms: int, attempt: int) -> list[s
     sentences = [_sentence(job, step, now_ms, attempt) for step in trail]
     at = moment_in_words(job.next_run_at or 0, now_ms)
     if job.next_source is Source.CATCH_UP:
-        return [f"Its run at {at} was missed while Halo was off or asleep; this run catches up."]
+        when = when_in_words(job.next_run_at or 0, now_ms)
+        return [f"Its run {when} was missed while Halo was off or asleep; this run catches up."]
     if trail and trail[-1].at != job.next_run_at:
         sentences.append(f"The clock was set back, so it moves to {at}.")
     return sentences or [f"It is planned for {at}."]

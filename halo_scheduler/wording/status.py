@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from halo_scheduler.grammar.english import clock_time, counted, listed, short_date, weekday_name
-from halo_scheduler.grammar.interval import DAY_MS
+from halo_scheduler.grammar.english import counted, listed
 from halo_scheduler.grammar.text import plain_line
-from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model.situation import SituationKind, Waiting
 from halo_scheduler.model.words import JobStatus, Shortage, SkipReason, StatusReason, WaitingFor
 from halo_scheduler.wording.schedules import describe_when
@@ -15,7 +13,6 @@ from halo_scheduler.wording.schedules import describe_when
 if TYPE_CHECKING:
     from halo_scheduler.model.situation import Capacity, Situation, WaitingDetails
 
-_DAYS_BY_NAME = 7
 _MOST_NAMED = 2
 _MOST_HOLDERS = 3
 _LONGEST_NAME = 60
@@ -102,7 +99,7 @@ def next_sentence(situation: Situation, now_ms: int) -> str:
         return f"{words[:1].upper()}{words[1:]}."
     if situation.next_run_at is None:
         return ""
-    return f"Next run: {moment_words(situation.next_run_at, now_ms)}{_quiet_words(situation)}."
+    return f"Next run: {_moment(situation.next_run_at, now_ms)}{_quiet_words(situation)}."
 
 
 def waiting_words(waiting: Waiting, now_ms: int) -> str:
@@ -116,7 +113,7 @@ def waiting_words(waiting: Waiting, now_ms: int) -> str:
 def waiting_sentences(waiting: Waiting, now_ms: int) -> list[str]:
     """Return since when a due run waits, and its deadline: "Due since 16:26.", "No deadline."."""
     verb = "Waiting" if waiting.is_manual else "Due"
-    since = [] if waiting.since is None else [f"{verb} since {moment_words(waiting.since, now_ms)}."]
+    since = [] if waiting.since is None else [f"{verb} since {_moment(waiting.since, now_ms)}."]
     match waiting.kind:
         case WaitingFor.AT_CAPACITY:
             return [*since, *_limit_sentences(waiting.capacity)]
@@ -133,13 +130,15 @@ def waiting_sentences(waiting: Waiting, now_ms: int) -> list[str]:
 
 def manual_sentence(waiting: Waiting, now_ms: int) -> str:
     """Return what a pending manual run waits for, and since when."""
-    since = "" if waiting.since is None else f" since {moment_words(waiting.since, now_ms)}"
+    since = "" if waiting.since is None else f" since {_moment(waiting.since, now_ms)}"
     return f"A manual run has been waiting{since}: {awaited_words(waiting, now_ms)}."
 
 
 def skipped_sentence(deadline: int, now_ms: int) -> str:
     """Return what happens to a run whose conditions are not met in time."""
-    return f"Skipped if it still waits at {moment_words(deadline, now_ms)}."
+    from halo_scheduler.wording.measures import when_in_words  # noqa: PLC0415 - no list needs it
+
+    return f"Skipped if it still waits {when_in_words(deadline, now_ms)}."
 
 
 def waited_words(waiting: Waiting, now_ms: int) -> str:
@@ -162,11 +161,7 @@ def awaited_words(waiting: Waiting, now_ms: int) -> str:
             unknown = " (can't be checked right now)" if details.is_unobservable else ""
             return f"{plain_line(unmet(details.conditions), _LONGEST_REASON) or 'its conditions'}{unknown}"
         case WaitingFor.QUIET_TIME:
-            return (
-                "quiet hours"
-                if details.until is None
-                else f"quiet until {moment_words(details.until, now_ms)}"
-            )
+            return "quiet hours" if details.until is None else f"quiet until {_moment(details.until, now_ms)}"
         case WaitingFor.PREVIOUS_RUN:
             return "its previous run to end"
         case WaitingFor.OUTPUT:
@@ -183,17 +178,10 @@ def shortage_words(details: WaitingDetails) -> str:
     return "not started yet" if lacking is None else lacking.awaited
 
 
-def moment_words(at: int, now_ms: int) -> str:
-    """Return an instant as short as stays clear: "18:00" within a day, "Mon 18:00", "24 Dec 18:00"."""
-    moment, today = local_time(at), local_time(now_ms)
-    days = (moment.date() - today.date()).days
-    if days == 0 or 0 <= at - now_ms < DAY_MS:
-        return clock_time(moment)
-    if days == -1:
-        return f"yesterday {clock_time(moment)}"
-    is_near = 0 < days < _DAYS_BY_NAME
-    day = weekday_name(moment)[:3] if is_near else short_date(moment, year=moment.year != today.year)
-    return f"{day} {clock_time(moment)}"
+def _moment(at: int, now_ms: int) -> str:
+    from halo_scheduler.wording.measures import moment_in_words  # noqa: PLC0415 - few lists need it
+
+    return moment_in_words(at, now_ms, is_lasting=True)
 
 
 def _asking_words(situation: Situation, now_ms: int) -> str:
@@ -225,7 +213,7 @@ def disabled_words(situation: Situation) -> str:
 
 def _paused_words(situation: Situation, now_ms: int) -> str:
     until = situation.paused_until
-    end = "" if until is None else f" until {moment_words(until, now_ms)}"
+    end = "" if until is None else f" until {_moment(until, now_ms)}"
     match situation.reason:
         case StatusReason.ASSISTANT | StatusReason.PAUSED_BY_ASSISTANT:
             return f"paused by an assistant{end}"

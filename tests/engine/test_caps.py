@@ -385,7 +385,7 @@ def test_without_caps_and_questions_nothing_is_looked_up(
 def test_the_next_run_is_explained_with_what_holds_it_back_on_its_day(bench: Bench) -> None:
     job_id = _add(bench, runs=1, schedule=Every("6h"))
     _run_once(bench, 6 * _HOUR)
-    assert bench.scheduler.jobs.explain(job_id).sentences == ("Next: 17 Nov at 00:00 (every 6 hours).",)
+    assert bench.scheduler.jobs.explain(job_id).sentences == ("Next: tomorrow 00:00 (every 6 hours).",)
     bench.scheduler.update_job(job_id, schedule=Every("5h"))
     assert bench.scheduler.jobs.explain(job_id).sentences == (
         "Next: 22:00 (every 5 hours).",

@@ -30,7 +30,6 @@ from halo_scheduler.model.plans import Topic
 from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.schedule.governor import plan_next_run
 from halo_scheduler.wording.hints import hint_words
-from halo_scheduler.wording.measures import moment_in_words
 from halo_scheduler.wording.plans import PlanText, Predecessor, explain_plan
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -71,8 +70,7 @@ def test_the_schedule_alone_is_one_sentence() -> None:
 
 def test_another_day_is_named() -> None:
     once = replace(_JOB, schedule=Once("2026-12-24T18:00:00+01:00"))
-    assert _explained(once) == ["Next: 24 Dec at 18:00 (once, on 24 Dec 2026 at 18:00 +01:00)."]
-    assert moment_in_words(utc_ms("2027-01-01T00:00Z"), _NOW) == "1 Jan 2027 at 01:00"
+    assert _explained(once) == ["Next: 24 Dec 18:00 (once, on 24 Dec 2026 at 18:00 +01:00)."]
 
 
 def test_a_job_that_waits_after_its_end_says_since_when() -> None:

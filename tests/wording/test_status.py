@@ -28,7 +28,6 @@ from halo_scheduler.model.words import Shortage
 from halo_scheduler.wording.status import (
     awaited_words,
     manual_sentence,
-    moment_words,
     next_words,
     status_sentence,
     status_words,
@@ -292,23 +291,6 @@ def test_since_when_a_run_waits_and_how_that_ends(waiting: Waiting, sentences: l
 )
 def test_a_sentence_says_what_comes_next(fields: dict[str, Any], sentence: str) -> None:
     assert status_sentence(_situation(**fields), _NOW) == sentence
-
-
-@pytest.mark.parametrize(
-    ("ahead_ms", "words"),
-    [
-        (_HOUR, "14:05"),
-        (_DAY - 1_000, "13:04:59"),
-        (_DAY, "Thu 13:05"),
-        (20 * _DAY, "8 Dec 13:05"),
-        (100 * _DAY, "26 Feb 2027 13:05"),
-        (-_HOUR, "12:05"),
-        (-20 * _HOUR, "yesterday 17:05"),
-        (-3 * _DAY, "15 Nov 13:05"),
-    ],
-)
-def test_a_moment_is_as_short_as_it_stays_clear(ahead_ms: int, words: str) -> None:
-    assert moment_words(_NOW + ahead_ms, _NOW) == words
 
 
 def test_only_a_run_that_nothing_explains_is_late() -> None:

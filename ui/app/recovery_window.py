@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreTooNewError, UnsafeFilesError
 from halo_scheduler.service.settings import Backup, newest_usable, restore_backup
+from halo_scheduler.wording.measures import full_moment
 from ui.style.icons import picture
 from ui.style.theme import GRID, HALF, MARGIN, Appearance
-from ui.style.wording import ago, moment, tr
+from ui.style.wording import ago, tr
 from ui.widgets.arrange import fit_height
 from ui.widgets.labels import button, frame, label, set_role, tint
 
@@ -231,7 +232,7 @@ class RecoveryWindow(QWidget):
             self._emphasise(self._retry)
             fit_height(self, _WIDTH)
             return
-        self._backup_name.setText(self.tr("Backup of {when}").format(when=moment(backup.made_at)))
+        self._backup_name.setText(self.tr("Backup of {when}").format(when=full_moment(backup.made_at)))
         self._backup_hint.setText(
             self.tr("{ago}, checked. Includes all jobs and their history, but no output.").format(
                 ago=ago(backup.made_at, self._now_ms).capitalize()

@@ -17,17 +17,18 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.grammar.english import clock_time, counted, short_date, weekday_name
+from halo_scheduler.grammar.english import clock_time, counted
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Situation
 from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.lint import Severity
+from halo_scheduler.wording.measures import dated_moment, full_moment
 from halo_scheduler.wording.schedules import distance_in_words, local_words
 from ui.backend.backend import Asked, Backend
 from ui.style.marks import Mark, Shape
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, strong_font
-from ui.style.wording import moment, one_line, plain_tooltip
+from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.arrange import show_if
 from ui.widgets.labels import WrappedText, label
 from ui.widgets.signs import MarkSign
@@ -209,7 +210,7 @@ class SidePanel(QScrollArea):
             )
             found.append(
                 words.format(
-                    when=_short(at, preview.now_ms),
+                    when=dated_moment(at, preview.now_ms),
                     quiet=self._quiet_name(quiet),
                     end=clock_time(local_time(quiet.until)),
                 )
@@ -238,8 +239,8 @@ class SidePanel(QScrollArea):
         self._runs_title.setText(self._title(preview, is_enabled=is_enabled))
         show_if(self._runs_title, bool(preview.runs))
         for at, labels in zip(preview.runs, self._run_labels, strict=False):
-            labels.absolute.setText(_short(at, preview.now_ms, preview.timezone))
-            labels.absolute.setToolTip(plain_tooltip(moment(at)))
+            labels.absolute.setText(dated_moment(at, preview.now_ms, preview.timezone))
+            labels.absolute.setToolTip(plain_tooltip(full_moment(at)))
             labels.absolute.show()
             # Nobody knows when a job without an end of its pause runs.
             if is_enabled and not preview.is_pause_open:
@@ -291,10 +292,3 @@ class _NoteRow(QWidget):
         layout.addWidget(text, 1)
         # Only after it has a parent: otherwise it would be shown as a window.
         text.set_text(message)
-
-
-def _short(at: int, now_ms: int, timezone: str | None = None) -> str:
-    """Return day and time, with the year if it is not the current one."""
-    there = local_time(at, timezone)
-    date = short_date(there, year=there.year != local_time(now_ms).year)
-    return f"{weekday_name(there)[:3]} {date}, {clock_time(there)}"

@@ -12,16 +12,14 @@ from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source,
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.wording.measures import amount_words, took_words
+from halo_scheduler.wording.measures import amount_words, full_moment, moment_in_words, took_words
 from ui.backend.backend import Asked, Backend
 from ui.backend.questions import item_words, web_address
 from ui.style.wording import (
-    moment,
     one_line,
     outcome_words,
     proposal_words,
     reason_words,
-    short_moment,
     trigger_words,
 )
 
@@ -156,7 +154,7 @@ def tr(text: str) -> str:
 def facts_of(run: Run, now_ms: int, relations: Relations = NO_RELATIONS) -> list[Fact]:
     """Return everything known about a run except its output."""
     found = [
-        (tr("Scheduled for"), moment(run.slot_at) if run.slot_at is not None else ""),
+        (tr("Scheduled for"), full_moment(run.slot_at) if run.slot_at is not None else ""),
         (tr("Started"), _started(run)),
         (_ended_name(run), _ended(run)),
         (tr("Duration"), _took(run, now_ms)),
@@ -182,11 +180,11 @@ def _chain_facts(relations: Relations, now_ms: int) -> list[Fact]:
     facts = []
     cause = relations.cause
     if cause is not None:
-        when = tr("run of {when}").format(when=short_moment(cause.at, now_ms))
+        when = tr("run of {when}").format(when=moment_in_words(cause.at, now_ms, has_seconds=False))
         facts.append(Fact(tr("Triggered by"), job_words(cause.job), run_id=cause.run_id, aside=when))
     then = []
     for one in relations.caused:
-        ended = f"{outcome_words(one.outcome).lower()}, {short_moment(one.at, now_ms)}"
+        ended = f"{outcome_words(one.outcome).lower()}, {moment_in_words(one.at, now_ms, has_seconds=False)}"
         then.append(Fact("", job_words(one.job), run_id=one.run_id, aside=ended))
     words = tr("{name} (waiting)")
     then += [Fact("", words.format(name=job_words(job))) for job in relations.waiting]
@@ -322,8 +320,8 @@ def _started(run: Run) -> str:
     if run.started_at is None:
         return ""
     if not run.is_late:
-        return moment(run.started_at)
-    return tr("{when} ({late} late)").format(when=moment(run.started_at), late=took_words(run.late_ms))
+        return full_moment(run.started_at)
+    return tr("{when} ({late} late)").format(when=full_moment(run.started_at), late=took_words(run.late_ms))
 
 
 def _ended_name(run: Run) -> str:
@@ -331,7 +329,7 @@ def _ended_name(run: Run) -> str:
 
 
 def _ended(run: Run) -> str:
-    return "" if run.finished_at is None else moment(run.finished_at)
+    return "" if run.finished_at is None else full_moment(run.finished_at)
 
 
 def _took(run: Run, now_ms: int) -> str:

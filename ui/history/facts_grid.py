@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.model import Question, QuestionState
+from halo_scheduler.wording.measures import full_moment
 from ui.backend.questions import plain_lines
 from ui.style.marks import ASKS
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, strong_font
-from ui.style.wording import moment
 from ui.widgets.labels import WrappedText, button, icon_button, label
 from ui.widgets.signs import ABOVE_LINK, LineIcon, LinkLine
 
@@ -116,7 +116,7 @@ class QuestionNote(QFrame):
         self._act.setVisible(is_open)
 
     def _state_words(self, question: Question, *, is_own: bool) -> str:
-        when = "" if question.settled_at is None else moment(question.settled_at)
+        when = "" if question.settled_at is None else full_moment(question.settled_at)
         match question.state:
             case QuestionState.OPEN:
                 return self.tr("The job is on hold until you answer.")

@@ -8,16 +8,14 @@ from functools import lru_cache
 from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Outcome, Run, Trigger
-from halo_scheduler.wording.measures import took_words
+from halo_scheduler.wording.measures import full_moment, moment_in_words, took_words
 from ui.backend.questions import item_words
 from ui.style.wording import (
     ago,
-    moment,
     one_line,
     outcome_words,
     plain_tooltip,
     run_words,
-    short_moment,
     trigger_words,
 )
 
@@ -75,7 +73,7 @@ def cell_tip(run: Run, job: JobName, column: int) -> str:
         case Column.JOB:
             return plain_tooltip("\n".join(filter(None, [job_words(job), _item_tip(run)])))
         case Column.WHEN:
-            return plain_tooltip(moment(run_at(run)))
+            return plain_tooltip(full_moment(run_at(run)))
         case Column.TOOK:
             return ""
         case Column.HOW:
@@ -104,7 +102,7 @@ def file_name(run: Run, job: JobName) -> str:
     plain = "".join(
         letter if letter.isalnum() or letter in " -_." else "_" for letter in one_line(job.name, 60)
     )
-    at = moment(run_at(run)).replace(":", "-").replace(",", "")
+    at = full_moment(run_at(run)).replace(":", "-").replace(",", "")
     return f"{plain.strip(' .') or 'run'} {at}.log"
 
 
@@ -127,5 +125,7 @@ def _how_tip(run: Run) -> str:
     if run.is_late:
         words += ", " + tr("{late} late").format(late=took_words(run.late_ms))
     if run.slot_at is not None:
-        words += "\n" + tr("scheduled for {when}").format(when=short_moment(run.slot_at, run_at(run)))
+        words += "\n" + tr("scheduled for {when}").format(
+            when=moment_in_words(run.slot_at, run_at(run), has_seconds=False)
+        )
     return words

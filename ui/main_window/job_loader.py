@@ -12,11 +12,12 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Job, JobStatus, Run, SituationKind, StatusReason
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.measures import when_in_words
 from ui.backend.backend import Backend, Lane
 from ui.backend.store_trouble import Ends, ended_job, ended_run, ended_situation, still_running
 from ui.main_window.table.job_rows import Followers, JobFacts, JobRow, make_row, sort_key
 from ui.main_window.table.job_table import JobTableModel
-from ui.style.wording import at_moment, one_line
+from ui.style.wording import one_line
 from ui.widgets.job_text import WaitingJob, WaitingJobs, waiting_line
 from ui.widgets.pauses import PauseChoice, pause_end
 from ui.widgets.status_strip import StatusStrip, Summary
@@ -137,7 +138,7 @@ class JobTotals(QObject):
         next_at = self._totals.next_at or 0
         words = self.tr("now")
         if next_at > now_ms:
-            words = at_moment(next_at, now_ms)
+            words = when_in_words(next_at, now_ms, has_seconds=False)
         waiting = waiting_line(self._totals.waiting, now_ms)
         self._strip.show_summary(replace(self._totals.summary, next_when=words, waiting=waiting))
 

@@ -8,10 +8,11 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
+from halo_scheduler.wording.measures import full_moment
 from ui.backend.questions import OpenQuestion
 from ui.style.marks import ASKS, Mark, Shape
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, strong_font
-from ui.style.wording import ago, moment, one_line, plain_tooltip
+from ui.style.wording import ago, one_line, plain_tooltip
 from ui.widgets.labels import WrappedText, button, frame, label, set_words, with_shortcut
 from ui.widgets.status_strip import MarkLabel
 
@@ -235,7 +236,7 @@ class QuestionCard(QFrame):
     def show_time(self, now_ms: int) -> None:
         """Show how long ago it was asked."""
         self._when.setText(ago(self._question.asked_at, now_ms))
-        self._when.setToolTip(plain_tooltip(moment(self._question.asked_at)))
+        self._when.setToolTip(plain_tooltip(full_moment(self._question.asked_at)))
 
     def show_refusal(self, sentence: str) -> None:
         """Show beside the field why the answer was refused; it can be sent again."""

@@ -28,8 +28,9 @@ from PySide6.QtWidgets import (
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import AssistantAccess, Settings
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.measures import full_moment
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, mono_font
-from ui.style.wording import moment, one_line
+from ui.style.wording import one_line
 from ui.widgets.labels import button, frame, label, tint
 from ui.widgets.signs import LineIcon
 
@@ -304,7 +305,10 @@ class _Act:
 def _acts(scheduler: Scheduler) -> list[_Act]:
     return [
         _Act(
-            one_line(act.job_name, _LONGEST_NAME), act.words(act.at), one_line(act.assistant), moment(act.at)
+            one_line(act.job_name, _LONGEST_NAME),
+            act.words(act.at),
+            one_line(act.assistant),
+            full_moment(act.at),
         )
         for act in scheduler.jobs.assistant_acts(_MOST_ACTS)
     ]

@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.measures import full_moment
 from ui.backend.backend import Lane
 from ui.style.theme import Appearance
-from ui.style.wording import ago, moment, size_words
+from ui.style.wording import ago, size_words
 from ui.widgets.labels import button, label, set_role, tint
 
 from .page import Card, Confirmation, Page, Row, SettingsLink, sentence
@@ -96,7 +97,7 @@ class BackupsPage(Page):
             self.refresh()
 
     def _row(self, backup: _Listed, now_ms: int) -> Row:
-        when = moment(backup.made_at)
+        when = full_moment(backup.made_at)
         restore = button(
             self.tr("Restore…"),
             name="restoreButton",
@@ -112,7 +113,7 @@ class BackupsPage(Page):
             self.tr(
                 "This restores all jobs, settings and the run history as of {when}. Current data is kept in "
                 "a file next to the database. Stop running jobs first."
-            ).format(when=moment(backup.made_at)),
+            ).format(when=full_moment(backup.made_at)),
             self.tr("Restore"),
         )
         confirmation.confirmed.connect(partial(self.restore_requested.emit, backup.path))

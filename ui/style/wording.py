@@ -7,10 +7,8 @@ from textwrap import wrap
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.grammar.english import short_date, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.grammar.text import plain_line
-from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import (
     Outcome,
     Proposal,
@@ -20,7 +18,7 @@ from halo_scheduler.model import (
     StatusReason,
     Trigger,
 )
-from halo_scheduler.wording.measures import duration_in_words
+from halo_scheduler.wording.measures import duration_in_words, moment_in_words
 from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
 
 _LONGEST_LINE = 300
@@ -29,7 +27,6 @@ _WHOLE_LINE = 80
 # Where Qt would recognise markup, unless this invisible character follows.
 _MARKUP = re.compile(r"<(?=[A-Za-z!?/])|&(?=lt;)")
 _WORD_JOINER = "\u2060"
-_DAYS_BY_NAME = 7
 
 
 def proposal_words(proposal: Proposal | None) -> str:
@@ -70,38 +67,6 @@ def _wrapped(line: str) -> list[str]:
     return parts or [""]
 
 
-def moment(at: int) -> str:
-    """Return the local date and time of an instant: "Tue 17 Nov 2026, 14:05:00"."""
-    local = local_time(at)
-    return f"{weekday_name(local)[:3]} {short_date(local)}, {local:%H:%M:%S}"
-
-
-def short_moment(at: int, now_ms: int) -> str:
-    """Return an instant in its shortest unambiguous form: "14:05", "yesterday 14:05", "Mon 14:05", "3 Nov 14:05"."""
-    local, today = local_time(at), local_time(now_ms)
-    days = (today.date() - local.date()).days
-    clock = f"{local:%H:%M}"
-    if days == 0:
-        return clock
-    if days == 1:
-        return tr("yesterday {clock}").format(clock=clock)
-    if days == -1:
-        return tr("tomorrow {clock}").format(clock=clock)
-    if abs(days) < _DAYS_BY_NAME:
-        return f"{weekday_name(local)[:3]} {clock}"
-    return f"{short_date(local, year=local.year != today.year)} {clock}"
-
-
-def at_moment(at: int, now_ms: int) -> str:
-    """Return an instant as part of a sentence: "at 14:05", "tomorrow at 14:05", "on Mon at 14:05"."""
-    day, _space, clock = short_moment(at, now_ms).rpartition(" ")
-    when = tr("at {clock}").format(clock=clock)
-    if not day:
-        return when
-    is_near = abs((local_time(at).date() - local_time(now_ms).date()).days) == 1
-    return (tr("{day} {when}") if is_near else tr("on {day} {when}")).format(day=day, when=when)
-
-
 def ago(at: int, now_ms: int) -> str:
     """Return how long ago an instant was: "just now", "4 min ago", "2 h ago", then the day."""
     past_ms = now_ms - at
@@ -111,7 +76,7 @@ def ago(at: int, now_ms: int) -> str:
         return tr("{minutes} min ago").format(minutes=past_ms // MINUTE_MS)
     if past_ms < DAY_MS // 2:
         return tr("{hours} h ago").format(hours=past_ms // HOUR_MS)
-    return short_moment(at, now_ms)
+    return moment_in_words(at, now_ms, has_seconds=False)
 
 
 def sentence_case(words: str) -> str:

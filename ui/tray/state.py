@@ -9,11 +9,10 @@ from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.grammar.english import short_date, weekday_name
-from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import JobStatus, Run, Situation, Waiting
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.measures import moment_in_words, when_in_words
 from ui.backend.questions import MOST_READ
 from ui.backend.store_trouble import NO_ENDS, Ends, still_running
 from ui.style.wording import one_line
@@ -23,7 +22,6 @@ MOST_LISTED = 25
 _FEWER_LISTED = 20
 NEXT_LISTED = 5
 WAITING_LISTED = 5
-_DAYS_BY_NAME = 7
 _LONGEST_NAME = 40
 _SHORT_NAME = 24
 LONGEST_LINE = 120
@@ -249,9 +247,9 @@ def _failing_words(failing: Sequence[JobName], most_named: int) -> str:
 def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
     name = _shown_name(upcoming.job.name)
     words = _tr("Next: {name} {when}") if is_first else _tr("next: {name} {when}")
-    day, _space, clock = _when_words(upcoming.at, now_ms).rpartition(" ")
-    when = _tr("on {day} at {clock}") if day else _tr("at {clock}")
-    return words.format(name=name, when=when.format(day=day, clock=clock))
+    return words.format(
+        name=name, when=when_in_words(upcoming.at, now_ms, has_seconds=False, is_lasting=True)
+    )
 
 
 def _shown_name(name: str, longest: int = _LONGEST_NAME) -> str:
@@ -259,20 +257,10 @@ def _shown_name(name: str, longest: int = _LONGEST_NAME) -> str:
     return one_line(name, longest)
 
 
-def _when_words(at: int, now_ms: int) -> str:
-    """Return an instant in a form that is still correct tomorrow: "14:05", "Tue 14:05", "3 Nov 14:05"."""
-    local, today = local_time(at), local_time(now_ms)
-    days = (local.date() - today.date()).days
-    if days == 0:
-        return f"{local:%H:%M}"
-    day = weekday_name(local)[:3] if 0 < days < _DAYS_BY_NAME else short_date(local, year=False)
-    return f"{day} {local:%H:%M}"
-
-
 def _paused_words(state: TrayState, now_ms: int) -> str:
     if state.paused_until is None:
         return _tr("all jobs paused") if state.running else _tr("All jobs paused")
-    when = _when_words(state.paused_until, now_ms)
+    when = moment_in_words(state.paused_until, now_ms, has_seconds=False, is_lasting=True)
     return _tr("All jobs paused until {when}").format(when=when)
 
 

@@ -37,7 +37,7 @@ from halo_scheduler.model.work_source import FolderSource, GithubSource
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.runs import Spent, StoredOutput
-from halo_scheduler.wording.status import moment_words
+from halo_scheduler.wording.measures import moment_in_words
 
 _SECRET_NAME = "TOKEN"  # noqa: S105 - a name
 
@@ -350,7 +350,7 @@ def test_a_pause_that_ends_fits_into_the_list() -> None:
     with Scheduler.open() as scheduler:
         until = SystemClock().now_ms() // 1_000 * 1_000 + 400 * 86_400_000
         scheduler.pause_job(scheduler.add_job("backup", Every("1h")), until)
-    assert f"paused until {moment_words(until, SystemClock().now_ms())}  never" in _halo("list").output
+    assert f"paused until {moment_in_words(until, SystemClock().now_ms())}  never" in _halo("list").output
 
 
 def test_a_long_text_goes_on_below_its_own_beginning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,14 +12,11 @@ from halo_scheduler.model import JobStatus, Situation, SkipReason, StatusReason
 from halo_scheduler.wording.measures import amount_words, took_words
 from ui.style.wording import (
     ago,
-    at_moment,
-    moment,
     one_line,
     outcome_words,
     plain_tooltip,
     reason_words,
     run_words,
-    short_moment,
     size_words,
     status_advice,
     trigger_words,
@@ -82,27 +79,6 @@ def test_durations(milliseconds: int | None, words: str) -> None:
 )
 def test_how_long_ago(past_ms: int, words: str) -> None:
     assert ago(_NOW - past_ms, _NOW) == words
-
-
-def test_moments() -> None:
-    assert moment(_NOW) == "Wed 18 Nov 2026, 13:05:00"
-    assert short_moment(_NOW, _NOW) == "13:05"
-    assert short_moment(_NOW + _DAY, _NOW) == "tomorrow 13:05"
-
-
-@pytest.mark.parametrize(
-    ("ahead_ms", "words"),
-    [
-        (_HOUR, "at 14:05"),
-        (_DAY, "tomorrow at 13:05"),
-        (-_DAY, "yesterday at 13:05"),
-        (3 * _DAY, "on Sat at 13:05"),
-        (20 * _DAY, "on 8 Dec at 13:05"),
-        (100 * _DAY, "on 26 Feb 2027 at 13:05"),
-    ],
-)
-def test_moments_in_a_sentence(ahead_ms: int, words: str) -> None:
-    assert at_moment(_NOW + ahead_ms, _NOW) == words
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.grammar.interval import parse_interval
 from halo_scheduler.model import After, Every, Once
+from halo_scheduler.wording.measures import full_moment
 from ui.forms.fields import Field, Findings, Page
 from ui.forms.inputs import IntervalEdit
 from ui.forms.rows import link
 from ui.style.theme import MARGIN, mono_font
-from ui.style.wording import moment
 from ui.widgets.arrange import show_if
 
 from .times import TimeEdit, clock_words, iso_text, midnight, read_cron
@@ -103,7 +103,7 @@ class EveryForm(QWidget):
     def _fill_from(self) -> None:
         self._from.clear()
         if self._kept_anchor and not self._is_kept_on_clock:
-            since = moment(self._kept_anchor)
+            since = full_moment(self._kept_anchor)
             self._from.addItem(self.tr("unchanged, from {moment}").format(moment=since), _KEPT)
         self._from.addItem(self.tr("when saved"), _NOW)
         self._from.addItem("", _CLOCK)

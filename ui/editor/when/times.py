@@ -16,9 +16,9 @@ from halo_scheduler.grammar.english import time_of_day
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.grammar.zone import find_zone, local_time, offset_s, to_instant, wall_seconds, wall_time
+from halo_scheduler.wording.measures import full_moment
 from halo_scheduler.wording.schedules import describe_when
 from ui.style.theme import GRID, HALF
-from ui.style.wording import moment
 from ui.widgets.labels import button, label
 
 ALL_DAYS = frozenset(range(7))
@@ -232,7 +232,7 @@ class TimeEdit(QWidget):
             return
         now_ms = self._now_ms()
         distance = describe_when(self._at, now_ms) if self._at >= now_ms else self.tr("in the past")
-        self._meaning.setText(f"{moment(self._at)} · {distance}")
+        self._meaning.setText(f"{full_moment(self._at)} · {distance}")
 
 
 class _Put:

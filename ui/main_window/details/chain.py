@@ -10,11 +10,12 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.model import FollowOn, Waiting, WaitingFor
 from halo_scheduler.rules.chains import GONE, ChainLink, LinkState, WaitingRun, alike
+from halo_scheduler.wording.measures import moment_in_words
 from halo_scheduler.wording.plans import FEWEST_PILED_UP
 from halo_scheduler.wording.status import awaited_words, skipped_sentence
 from ui.style.marks import Mark, Shape
 from ui.style.theme import GRID, HALF, Appearance, Tone
-from ui.style.wording import one_line, short_moment
+from ui.style.wording import one_line
 from ui.widgets.labels import WrappedText, button, label
 from ui.widgets.signs import LinkLine
 from ui.widgets.status_strip import MarkLabel
@@ -251,7 +252,7 @@ def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: Waiting | Non
     sentence = words.format(
         count=count,
         name=_cause_name(waits[0]),
-        when=short_moment(waits[0].at, now_ms),
+        when=moment_in_words(waits[0].at, now_ms, has_seconds=False),
         what=one_line(awaited_words(first, now_ms), _LONGEST_REASON),
     )
     is_pile = is_behind and count >= FEWEST_PILED_UP

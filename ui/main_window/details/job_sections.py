@@ -13,10 +13,10 @@ from halo_scheduler.grammar.text import shown_spec
 from halo_scheduler.model import Callback, Hints, HintSource, Job, Policy, Prompt
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.wording.conditions import describe_condition
-from halo_scheduler.wording.measures import amount_words, duration_in_words
+from halo_scheduler.wording.measures import amount_words, duration_in_words, moment_in_words, when_in_words
 from ui.backend.questions import plain_lines
 from ui.style.theme import GRID, HALF, Appearance, Tone, mono_font, small_font
-from ui.style.wording import at_moment, one_line, short_moment
+from ui.style.wording import one_line
 from ui.widgets.job_text import exact_words, extra_words, work_words
 from ui.widgets.labels import WrappedText, button
 
@@ -160,7 +160,7 @@ def hint_line(job: Job, now_ms: int) -> str:
         time = interval_in_words(pace.interval_ms).removeprefix("1 ")
         by_end.setdefault(pace.expires_at, []).append(tr("every {time}").format(time=time))
     if run.next_at is not None and run.expires_at is not None:
-        when = at_moment(run.next_at, now_ms)
+        when = when_in_words(run.next_at, now_ms, has_seconds=False)
         by_end.setdefault(run.expires_at, []).append(tr("a run {when}").format(when=when))
     lines = []
     for at, parts in by_end.items():
@@ -168,7 +168,11 @@ def hint_line(job: Job, now_ms: int) -> str:
         # "until" beside a single run would read as its end.
         is_pace = run.next_at is None or at != run.expires_at
         words = tr("{what}, until {when}") if is_pace else tr("{what} (active until {when})")
-        lines.append(words.format(what=f"{what[:1].upper()}{what[1:]}", when=short_moment(at, now_ms)))
+        lines.append(
+            words.format(
+                what=f"{what[:1].upper()}{what[1:]}", when=moment_in_words(at, now_ms, has_seconds=False)
+            )
+        )
     return "\n".join(lines)
 
 

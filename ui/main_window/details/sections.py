@@ -29,13 +29,13 @@ from PySide6.QtWidgets import (
 from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Outcome, Run
-from halo_scheduler.wording.measures import amount_words, took_words
+from halo_scheduler.wording.measures import amount_words, dated_moment, full_moment, took_words
 from halo_scheduler.wording.messages import EXIT_CODES
 from halo_scheduler.wording.schedules import describe_when
 from ui.backend.questions import item_words
 from ui.style.marks import outcome_mark, paint_mark
 from ui.style.theme import GRID, HALF, Appearance, Tone, mono_font, number_font, small_font
-from ui.style.wording import ago, moment, plain_tooltip, run_words
+from ui.style.wording import ago, plain_tooltip, run_words
 from ui.widgets.countdown import until_ago_changes, until_next_changes
 from ui.widgets.labels import WrappedText, button, label
 
@@ -117,7 +117,7 @@ class NextRuns(Section):
                 told = quiet.get(times[index], "")
                 exact = _rest_of(times[index], now_ms, is_waiting=is_waiting)
                 at.setText(" · ".join(filter(None, [exact, self.tr("quiet") if told else ""])))
-                at.setToolTip(plain_tooltip("\n".join(filter(None, [moment(times[index]), told]))))
+                at.setToolTip(plain_tooltip("\n".join(filter(None, [full_moment(times[index]), told]))))
             elif following and index == len(times):
                 ahead.setText(following)
                 ahead.setVisible(True)
@@ -156,7 +156,7 @@ class RunButton(QAbstractButton):
         self.setText(self._words)
         self.setAccessibleName(", ".join(filter(None, [self._words, self._when, self._took])))
         spent = self.tr("cost {cost}").format(cost=cost) if cost else ""
-        lines = [run_words(shown), item, "" if at is None else moment(at), took, spent]
+        lines = [run_words(shown), item, "" if at is None else full_moment(at), took, spent]
         self.setToolTip(plain_tooltip("\n".join(filter(None, lines))))
         self.update()
 
@@ -292,7 +292,7 @@ def _rest_of(at: int, now_ms: int, *, is_waiting: bool) -> str:
     local, today = local_time(at), local_time(now_ms)
     days = (local.date() - today.date()).days
     if is_waiting or " at " not in describe_when(at, now_ms):
-        return clock_time(local) if days == 0 else _exact(at, now_ms)
+        return clock_time(local) if days == 0 else dated_moment(at, now_ms)
     if days == 0:
         return ""
     if days >= _DAYS_BY_NAME:
@@ -308,13 +308,6 @@ def _short_words(run: Run) -> str:
     words = QCoreApplication.translate("RunButton", "Exit code {code}").format(code=run.exit_code)
     meaning = EXIT_CODES.get(run.exit_code, "")
     return f"{words}: {meaning}" if meaning else words
-
-
-def _exact(at: int, now_ms: int) -> str:
-    """Return the day and time of an instant, without the year if it is this year's."""
-    local, today = local_time(at), local_time(now_ms)
-    day = short_date(local, year=local.year != today.year)
-    return f"{weekday_name(local)[:3]} {day}, {clock_time(local)}"
 
 
 def run_at(run: Run) -> int | None:

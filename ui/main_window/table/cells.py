@@ -25,18 +25,15 @@ from halo_scheduler.model.quiet_times import Quiet
 from halo_scheduler.rules.statistics import TrendPoint
 from halo_scheduler.schedule.calendar import QuietHours
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.wording.measures import took_words
+from halo_scheduler.wording.measures import full_moment, moment_in_words, took_words, when_in_words
 from halo_scheduler.wording.status import next_words, status_sentence, status_words, waiting_sentences
 from ui.style.wording import (
     ago,
-    at_moment,
-    moment,
     one_line,
     outcome_words,
     plain_tooltip,
     run_words,
     sentence_case,
-    short_moment,
     status_advice,
 )
 from ui.widgets.job_text import action_words, work_words
@@ -131,7 +128,11 @@ def last_text(row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str
     """Return when the last run was, or when the current one started."""
     if row.situation.kind is SituationKind.RUNNING:
         since = run.started_at if run is not None else row.job.last_run_at
-        return "" if since is None else tr("since {when}").format(when=short_moment(since, now_ms))
+        return (
+            ""
+            if since is None
+            else tr("since {when}").format(when=moment_in_words(since, now_ms, has_seconds=False))
+        )
     at = last_at(row.job, facts)
     return tr("never") if at is None else ago(at, now_ms)
 
@@ -198,9 +199,9 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
         lines.append(sentence_case(status_words(situation, now_ms)))
         lines += waiting_sentences(situation.waiting, now_ms)
     elif situation.next_run_at is not None:
-        lines.append(moment(situation.next_run_at))
+        lines.append(full_moment(situation.next_run_at))
     if situation.paused_until is not None:
-        lines.append(tr("Paused until {when}").format(when=moment(situation.paused_until)))
+        lines.append(tr("Paused until {when}").format(when=full_moment(situation.paused_until)))
     if situation.next_source is not None and situation.next_run_at is not None:
         lines.append(source_words(situation.next_source))
     if situation.question is not None:
@@ -219,19 +220,19 @@ def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
         words = tr("Falls in {what} and starts when they end, {when}.")
     name = one_line(quiet.by.name, _LONGEST_NAME)
     what = tr("the quiet hours {name}").format(name=name) if name else tr("quiet hours")
-    return words.format(what=what, when=at_moment(quiet.until, now_ms))
+    return words.format(what=what, when=when_in_words(quiet.until, now_ms, has_seconds=False))
 
 
 def _last_lines(row: JobRow, facts: JobFacts, run: Run | None) -> list[str]:
     job, last = row.job, facts.last
     if row.situation.kind is SituationKind.RUNNING and run is not None:
         started = run.started_at
-        return [run_words(run), "" if started is None else moment(started)]
+        return [run_words(run), "" if started is None else full_moment(started)]
     if last is None:
-        return [] if job.last_run_at is None else [moment(job.last_run_at)]
+        return [] if job.last_run_at is None else [full_moment(job.last_run_at)]
     at = last_at(job, facts)
     took = tr("took {time}").format(time=took_words(last.duration_ms)) if last.duration_ms is not None else ""
-    return [run_words(last), "" if at is None else moment(at), took]
+    return [run_words(last), "" if at is None else full_moment(at), took]
 
 
 def spoken_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
