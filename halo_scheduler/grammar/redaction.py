@@ -1,27 +1,20 @@
 """Redaction of secrets in stored and shown text, also across chunk borders.
 
-A secret is recognised verbatim and in the encodings that programs commonly print. Most encodings change only some
-characters, so each character matches all its spellings. Encodings of the whole text (Base64, hexadecimal, UTF-16) are
-separate forms. A secret is found even if colours, cursor movements or other unprinted characters split it, or if a line
-is overwritten: the text that a terminal shows in the end is searched as well.
+A secret is found in all its forms, even if colours, cursor movements or other unprinted characters split it, or if a
+line is overwritten: the text that a terminal shows in the end is searched as well.
 """
 
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, product
+from itertools import accumulate
 
+from halo_scheduler.grammar.secret_forms import LONGEST_BEGINNING, Form, beginnings, forms_of, longest
 from halo_scheduler.grammar.text import ESCAPES, shown_text
 
 MARK = b"***"
-_SHORTEST_LINE = 8
-# Fewer Base64 characters also occur by chance.
-_SHORTEST_BASE64 = 8
-_PREFIX = 5
-_MOST_PREFIXES = 64
 # This much more is hidden next to a gap, for colour codes within a secret that the gap cuts.
 _ROOM_FOR_ESCAPES = 64
 # Output that consists mostly of secrets is hidden as a whole from here on: finding each takes too long.
@@ -30,10 +23,6 @@ _MOST_FOUND = 50_000
 _MOST_HELD = 65_536
 # The two highest bits of a UTF-8 continuation byte.
 _CONTINUES = 0x80
-_NAMED = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt", "\xa0": "nbsp"}
-_LETTERED = {"\n": b"\\n", "\r": b"\\r", "\t": b"\\t", "\b": b"\\b", "\f": b"\\f"}
-# How a shell, SQL, CSV or a URL query escapes single characters.
-_QUOTED = {"'": (b"'\\''", b"'\"'\"'", b"\\'", b"''"), '"': (b'""',), " ": (b"+",), "\n": (b"\r\n",)}
 
 # Unprinted characters within a secret are ignored: controls, and characters without a width. Each pattern begins with
 # a plain byte, so that the search is fast.
@@ -59,22 +48,18 @@ _C1 = re.compile(rb"\xc2[\x90\x98\x9b-\x9f]")
 _DRAWS = re.compile(rb"\x08|\r|\x1b\[[0-?]*[ -/]*[CDGK]|\xc2\x9b[0-?]*[ -/]*[CDGK]")
 _ERASED_LINE = b"\x1b[2K"
 
-Form = tuple[tuple[bytes, ...], ...]
-"""A secret in one encoding: the spellings of each of its parts, one after the other."""
-
 
 class Redactor:
     """Replaces some secrets wherever they appear, in any of their forms."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets for form in _forms(secret)}
-        prefixes = {prefix: form for form in forms for prefix in _prefixes(form)}
-        self._pattern = re.compile(_trie(prefixes)) if prefixes else None
+        forms = {form for secret in secrets for form in forms_of(secret)}
+        self._pattern = re.compile(beginnings(forms)) if forms else None
         self._forms: dict[int, list[Form]] = {}
         for form in forms:
             for first in {spelling[0] for spelling in form[0]}:
                 self._forms.setdefault(first, []).append(form)
-        self._longest = max(map(_longest, forms), default=0)
+        self._longest = max(map(longest, forms), default=0)
         self.reach = self._longest - 1 + _ROOM_FOR_ESCAPES if forms else 0
         """How far a secret can reach over a border."""
 
@@ -133,7 +118,7 @@ class Redactor:
     def _first_open(self, pattern: re.Pattern[bytes], data: bytes) -> int:
         """Return the start of the first secret that may continue after the end."""
         start = max(0, len(data) - self._longest)
-        short = max(start, len(data) - _PREFIX)
+        short = max(start, len(data) - LONGEST_BEGINNING)
         match = pattern.search(data, start)
         while match and match.start() < short:
             if self._is_open(data, match.start()):
@@ -285,116 +270,3 @@ class _Visible:
             first, behind = self._pieces.pop()
             is_within_character = self._raw[behind - 1] & 0xC0 == _CONTINUES
             self._add(first, behind - 1)
-
-
-# --- Forms -------------------------------------------------------------------------------------------
-
-
-def _forms(secret: str) -> Iterator[Form]:
-    """Yield a secret in every encoding."""
-    data = secret.encode()
-    if not data:
-        return
-    yield _spelled(secret)
-    # A multi-line key may be printed line by line, and its last line without a newline.
-    yield from (_spelled(line) for line in secret.splitlines() if len(line) >= _SHORTEST_LINE)
-    whole = {*_in_hexadecimal(data), *_in_base64(data), *_in_utf16(secret)}
-    yield from (((form.encode(),),) for form in whole)
-    yield ((secret.encode("utf-16-le"),),)
-
-
-def _spelled(text: str) -> Form:
-    """Return a text with all spellings of each character; constant stretches are one part."""
-    parts: list[tuple[bytes, ...]] = []
-    for character in text:
-        spellings = _spellings(character)
-        if len(spellings) == 1 and parts and len(parts[-1]) == 1:
-            parts[-1] = (parts[-1][0] + spellings[0],)
-        else:
-            parts.append(spellings)
-    return tuple(parts)
-
-
-def _spellings(character: str) -> tuple[bytes, ...]:
-    """Return how JSON, URLs, HTML, shells and Python write a character; letters and digits stay the same."""
-    plain = character.encode()
-    if character.isascii() and character.isalnum():
-        return (plain,)
-    found = {plain, _LETTERED.get(character, plain), *_QUOTED.get(character, ())}
-    if character.isascii() and character.isprintable():
-        found.add(b"\\" + plain)
-    for data in {plain, character.encode("latin-1", errors="ignore")} - {b""}:
-        found |= {data, *(_escaped(data, start) for start in ("%", "\\x")), _octal(data)}
-        found |= {_escaped(data, start).upper().replace(b"\\X", b"\\x") for start in ("%", "\\x")}
-    found |= {spelling.encode() for spelling in (*_in_utf16(character), *_in_html(character))}
-    return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
-
-
-def _escaped(data: bytes, start: str) -> bytes:
-    return "".join(f"{start}{byte:02x}" for byte in data).encode()
-
-
-def _octal(data: bytes) -> bytes:
-    return "".join(f"\\{byte:03o}" for byte in data).encode()
-
-
-def _in_utf16(text: str) -> Iterator[str]:
-    """Yield the JSON escapes of a character, or of every character of a text."""
-    units = text.encode("utf-16-be").hex()
-    for digits in {units, units.upper()}:
-        yield "".join(f"\\u{digits[at : at + 4]}" for at in range(0, len(digits), 4))
-
-
-def _in_html(character: str) -> Iterator[str]:
-    code = ord(character)
-    yield from (f"&#{code};", f"&#{code:03};", f"&#x{code:x};", f"&#x{code:X};", f"&#X{code:X};")
-    if character in _NAMED:
-        yield f"&{_NAMED[character]};"
-
-
-def _in_hexadecimal(data: bytes) -> Iterator[str]:
-    """Yield bytes as hex dumps, and with every byte escaped, even where not needed."""
-    plain = data.hex()
-    for digits in {plain, plain.upper()}:
-        pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
-        yield from (separator.join(pairs) for separator in ("", ":", " ", "-"))
-        yield from ("".join(f"{start}{pair}" for pair in pairs) for start in ("\\x", "%"))
-
-
-def _in_base64(data: bytes) -> Iterator[str]:
-    """Yield the stable part of some bytes in Base64, whatever precedes and follows them."""
-    for before in range(3):
-        first = -(-before * 8 // 6)
-        behind = (before + len(data)) * 8 // 6
-        text = b64encode(bytes(before) + data).decode()[first:behind]
-        if len(text) >= _SHORTEST_BASE64:
-            yield from {text, text.replace("+", "-").replace("/", "_")}
-
-
-def _longest(form: Form) -> int:
-    return sum(max(map(len, spellings)) for spellings in form)
-
-
-def _prefixes(form: Form) -> set[bytes]:
-    """Return the possible beginnings of a form, up to a maximum number."""
-    found = {b""}
-    for spellings in form:
-        pairs = product(found, spellings)
-        longer = {before + spelling if len(before) < _PREFIX else before for before, spelling in pairs}
-        if len(longer) > _MOST_PREFIXES and b"" not in found:
-            break
-        found = longer
-        if min(map(len, found)) >= _PREFIX:
-            break
-    return {prefix[:_PREFIX] for prefix in found}
-
-
-def _trie(words: Iterable[bytes]) -> bytes:
-    """Return a pattern that matches one of some non-empty words, reading each byte once."""
-    following: dict[bytes, set[bytes]] = {}
-    for word in words:
-        if not word:
-            return b""
-        following.setdefault(word[:1], set()).add(word[1:])
-    branches = [re.escape(first) + _trie(rest) for first, rest in sorted(following.items())]
-    return branches[0] if len(branches) == 1 else b"(?:" + b"|".join(branches) + b")"

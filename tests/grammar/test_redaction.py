@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from base64 import b64encode
 from time import process_time
 
 import pytest
@@ -164,6 +165,25 @@ def test_a_secret_is_recognised_in_common_encodings_at_every_border(form: str) -
         assert _in_pieces(redactor, [whole[:border], whole[border:]]) == shown, border
 
 
+@pytest.mark.parametrize("columns", [76, 64])
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+def test_a_secret_in_wrapped_base64_is_replaced_wherever_the_line_ends(columns: int, newline: bytes) -> None:
+    secret = "hunter-22/with+a long tail?"  # noqa: S105 - of this test only
+    redactor = Redactor([secret])
+    for before in range(80):
+        flat = b64encode(b"x" * before + secret.encode() + b"y" * 60)
+        # Characters that the secret shares with its neighbours are not part of it.
+        first, last = -(-before * 8 // 6), (before + len(secret)) * 8 // 6 - 1
+        lines = newline.join(flat[at : at + columns] for at in range(0, len(flat), columns))
+        start, behind = (at + at // columns * len(newline) for at in (first, last + 1))
+        if (last + 1) % columns == 0:
+            behind -= len(newline)
+        shown = lines[:start] + MARK + lines[behind:]
+        assert redactor.redacted(lines) == shown
+        for border in range(start, behind + 1):
+            assert _in_pieces(redactor, [lines[:border], lines[border:]]) == shown, border
+
+
 def _longest_common(one: bytes, other: bytes) -> int:
     return max(
         (
@@ -243,7 +263,9 @@ def test_a_secret_that_never_ends_being_coloured_is_held_back_for_a_while_only()
     assert len(shown) > 100_000
 
 
-@pytest.mark.parametrize("innocent", [b"hunt er22", b"HUNTER22", b"aHVudGVy", b"68756e74", b"hunter2&#50"])
+@pytest.mark.parametrize(
+    "innocent", [b"hunt er22", b"HUNTER22", b"aHVudGVy", b"68756e74", b"hunter2&#50", b"hunt\ner22"]
+)
 def test_what_is_no_secret_stays(innocent: bytes) -> None:
     assert Redactor(["hunter22"]).redacted(innocent) == innocent
 
