@@ -9,25 +9,22 @@ from collections.abc import Iterable
 from halo_scheduler.errors import StoreError
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.zone import machine_zone
-from halo_scheduler.model import Cron, Outcome, PassedReason, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind, gathered
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.situation import LATE_MS
 from halo_scheduler.rules.chains import ask_instead_of_retry
+from halo_scheduler.rules.grid import count_between, is_local, passed_over, passed_reasons, read_keys
 from halo_scheduler.rules.planning import (
-    MOST_COUNTED,
     WAITED,
     is_starting,
-    passed_over,
-    passed_reasons,
     plan,
     plan_after_run,
     plan_missed,
     slept_through,
     without_waiting,
 )
-from halo_scheduler.schedule.next_run import count_due
 from halo_scheduler.schedule.passed_over import cut_spans, summarize, with_span
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -248,10 +245,7 @@ class Recovery:
         local = [
             record
             for record in self._store.jobs.planned()
-            if isinstance(record.spec.schedule, Cron)
-            and record.spec.schedule.timezone is None
-            and (record.next_run_at or 0) > now_ms
-            and record.attempt == 1
+            if is_local(record.spec.schedule) and (record.next_run_at or 0) > now_ms and record.attempt == 1
         ]
         self._plan_all(local, now_ms, PassedReason.ZONE_CHANGED)
 
@@ -275,9 +269,7 @@ def _unseen(record: JobRecord, awake_until: int, now_ms: int) -> JobRecord:
 
 
 def _missed_run(record: JobRecord, now_ms: int, reason: PassedReason) -> Run:
-    others = count_due(
-        record.spec.schedule, record.slot_at or 0, now_ms, anchor_at=record.spec.anchor_at, most=MOST_COUNTED
-    )
+    others = count_between(record, record.slot_at or 0, now_ms)
     skipped = passed_over(record)
     reasons = Counter(passed_reasons(record, skipped)) + Counter({reason: int(others)})
     return Run(
@@ -286,6 +278,7 @@ def _missed_run(record: JobRecord, now_ms: int, reason: PassedReason) -> Run:
         trigger=Trigger.SCHEDULE,
         source=record.next_source or Source.MANUAL,
         slot_at=record.slot_at,
+        schedule_keys=read_keys(record.next_keys),
         attempt=record.attempt,
         outcome=Outcome.MISSED,
         reason=SkipReason.MISSED,

@@ -22,11 +22,10 @@ from halo_scheduler.model.messages import Message, Messages
 from halo_scheduler.model.situation import is_late, waited_message
 from halo_scheduler.rules.blockers import Hold
 from halo_scheduler.rules.chains import ask_instead_of_retry
+from halo_scheduler.rules.grid import passed_over, passed_reasons, read_keys
 from halo_scheduler.rules.planning import (
     UNPLANNABLE,
     WAITED,
-    passed_over,
-    passed_reasons,
     plan,
     plan_after_run,
     without_plan,
@@ -118,6 +117,7 @@ class Slots:
             trigger=Trigger.SCHEDULE,
             source=record.next_source or Source.MANUAL,
             slot_at=record.slot_at,
+            schedule_keys=read_keys(record.next_keys),
             attempt=record.attempt,
             started_at=now_ms,
             late_ms=max(0, now_ms - (record.next_run_at or now_ms)),
@@ -133,6 +133,7 @@ class Slots:
             run_id=run.id,
             next_run_at=None,
             next_source=None,
+            next_keys="",
             slot_at=None,
             attempt=1,
             passed_reason=spans_after(passed_while_due(record, now_ms), counted_until),

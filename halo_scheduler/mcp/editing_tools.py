@@ -20,14 +20,16 @@ from halo_scheduler.service.scheduler import Scheduler
 _Action = Command | HttpRequest | Prompt | Reminder
 _WAITS = "The job is paused until a person reviews and resumes it; tell the user."
 _KEPT = ("environment", "headers")
+_SCHEDULES = "several schedules instead of one; it runs whenever one of them is due, once if they coincide"
 _FOLLOWERS = "jobs to run when a run of this one ends with the given result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NewJob(Given):
     name: str = field(metadata=said("a unique name"))
-    schedule: Schedule = field(metadata=said("when it runs"))
     action: _Action = field(metadata=said("what it does; secrets can't be used"))
+    schedule: Schedule | None = field(default=None, metadata=said("when it runs"))
+    schedules: tuple[Schedule, ...] = field(default=(), metadata=said(_SCHEDULES))
     description: str = field(default="", metadata=said("what it is for"))
     group: str | None = field(default=None, metadata=said("a group it belongs to"))
     policy: Policy = field(
@@ -37,9 +39,11 @@ class _NewJob(Given):
 
 
 def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
+    if (given.schedule is None) == (not given.schedules):
+        raise ScheduleError("give either schedule or schedules", path="schedule")
     job_id = scheduler.add_job(
         given.name,
-        given.schedule,
+        given.schedules if given.schedule is None else given.schedule,
         given.action,
         description=given.description,
         group=given.group,
@@ -54,6 +58,8 @@ def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
     if not isinstance(wanted, str):
         raise ScheduleError(f"must be the name or id of a job, not {shown(wanted)}", path="job")
     changes = {key: value for key, value in given.items() if key != "job"}
+    if "schedule" in changes and "schedules" in changes:
+        raise ScheduleError("give either schedule or schedules", path="schedules")
     if not changes:
         raise ScheduleError(f"name a field to change: {', '.join(_CHANGEABLE)}")
     for key in changes:
@@ -74,6 +80,8 @@ def _changed(scheduler: Scheduler, spec: JobSpec, changes: Mapping[str, Any]) ->
                 found[key] = _changed_action(spec, value)
             elif key == "policy":
                 found[key] = _changed_policy(spec, value)
+            elif key == "schedules":
+                found["schedule"] = decode(tuple[Schedule, ...], value)
             elif key == "followers":
                 found[key] = _found(scheduler, decode(tuple[Follower, ...], value), spec.followers)
             else:
@@ -173,6 +181,7 @@ def _edit_schema() -> Schema:
         "job": "the job's name, id or id prefix",
         "name": "a new name",
         "schedule": "the whole schedule",
+        "schedules": f"{_SCHEDULES}; the whole list",
         "action": "the fields to change; in environment and headers, null keeps a stored value "
         "and omitted names are removed. Give an action of another kind in full",
         "description": "what it is for",
@@ -184,6 +193,7 @@ def _edit_schema() -> Schema:
         "job": {"type": "string"},
         "name": {"type": "string"},
         "schedule": schema_of(Schedule),
+        "schedules": schema_of(tuple[Schedule, ...]),
         "action": schema_of(_Action, is_change=True),
         "description": {"type": "string"},
         "group": {"type": ["string", "null"]},
@@ -193,7 +203,7 @@ def _edit_schema() -> Schema:
     return object_schema({key: schemas[key] | {"description": words[key]} for key in words}, ["job"])
 
 
-_CHANGEABLE = ("name", "schedule", "action", "description", "group", "policy", "followers")
+_CHANGEABLE = ("name", "schedule", "schedules", "action", "description", "group", "policy", "followers")
 
 EDITING_TOOLS: tuple[ToolSpec, ...] = (
     tool_of(

@@ -11,6 +11,7 @@ from halo_scheduler.grammar.templates import filled_in
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import machine_zone, offset_s, wall_time
 from halo_scheduler.model import Action, Hints, Job, Question, Run, Situation
+from halo_scheduler.model.jobs import schedule_fields
 from halo_scheduler.rules.chains import Chain, ChainLink
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.wording.schedules import describe
@@ -77,7 +78,7 @@ def job_view(job: Job, situation: Situation, now_ms: int) -> View:
         "description": job.description,
         "group": job.group,
         "when": describe(job.schedule),
-        "schedule": job.schedule.to_dict(),
+        **schedule_fields(job.schedule),
         "action": action_view(job.action),
         "policy": job.policy.to_dict(),
         "followers": [follower.to_dict() for follower in job.followers],

@@ -20,11 +20,19 @@ from halo_scheduler.model.actions import Action, Callback, Prompt
 from halo_scheduler.model.codec import Value, decode, encode, put
 from halo_scheduler.model.plans import Hints
 from halo_scheduler.model.policies import Policy
-from halo_scheduler.model.schedules import Schedule
+from halo_scheduler.model.schedules import (
+    Entry,
+    Manual,
+    Schedule,
+    Several,
+    combine_with_anchor,
+    schedules_from_list,
+)
 from halo_scheduler.model.situation import NO_DETAILS, WaitingDetails
 from halo_scheduler.model.words import FollowOn, JobStatus, Outcome, Source, StatusReason, WaitingFor
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""The newest version of files; they carry it only if they use what the first has not."""
 # Defaults of a job; shared, because they are immutable.
 _ANY_FUNCTION = Callback()
 _USUAL_POLICY = Policy()
@@ -32,6 +40,13 @@ _NO_HINTS = Hints()
 
 
 MOST_FOLLOWERS = 20
+
+
+def schedule_fields(schedule: Schedule | Several) -> dict[str, Any]:
+    """Return the fields of JSON that say when a job runs: `schedule`, or `schedules` if it has several."""
+    if isinstance(schedule, Several):
+        return {"schedule": None, "schedules": schedule.to_dict()["schedules"]}
+    return {"schedule": schedule.to_dict()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +68,7 @@ class _SpecFields(Value):
     __slots__ = ()
 
     name: str
-    schedule: Schedule
+    schedule: Schedule | Several
     action: Action = _ANY_FUNCTION
     description: str = ""
     group: str | None = None
@@ -62,6 +77,14 @@ class _SpecFields(Value):
     enabled: bool = True
     metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
     followers: tuple[Follower, ...] = ()
+
+    @property
+    def schedules(self) -> tuple[Entry, ...]:
+        """The schedules one by one; an only one has no key."""
+        schedule = self.schedule
+        if isinstance(schedule, Several):
+            return schedule.entries
+        return () if isinstance(schedule, Manual) else (Entry(schedule),)
 
     @property
     def reads_lines(self) -> bool:
@@ -82,6 +105,7 @@ class _StateFields(Value):
     waiting_details: WaitingDetails = NO_DETAILS
     next_run_at: int | None = None
     next_source: Source | None = None
+    next_keys: tuple[str, ...] = ()
     paused_until: int | None = None
     hints: Hints = _NO_HINTS
     errors: int = 0
@@ -106,7 +130,10 @@ class JobSpec(_SpecFields):
         if self.group is not None:
             require_label("group", self.group)
         require_text("description", self.description, longest=10_000)
-        require_kind("schedule", self.schedule, Schedule, "a schedule, like Every('15m')")
+        if isinstance(self.schedule, list | tuple):
+            schedule, anchor_at = combine_with_anchor(self.schedule, self.anchor_at)
+            put(self, schedule=schedule, anchor_at=anchor_at)
+        require_kind("schedule", self.schedule, Schedule | Several, "a schedule, like Every('15m')")
         require_kind("action", self.action, Action, "an action, like Command(argv=['true'])")
         require_kind("policy", self.policy, Policy, "a Policy")
         require_kind("enabled", self.enabled, bool, "true or false")
@@ -128,7 +155,11 @@ class JobSpec(_SpecFields):
             seen.add(follower.job_id)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"version": SCHEMA_VERSION, **cast("dict[str, Any]", encode(self))}
+        data = cast("dict[str, Any]", encode(self)) | schedule_fields(self.schedule)
+        return {
+            "version": version_of(self),
+            **{key: data[key] for key in data if data[key] or key != "schedule"},
+        }
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
@@ -139,8 +170,21 @@ class JobSpec(_SpecFields):
             raise ScheduleError(f"is missing; this Halo writes {SCHEMA_VERSION}", path="version")
         version = data["version"]
         if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
-            raise ScheduleError(f"must be {SCHEMA_VERSION}; a newer one needs a newer Halo", path="version")
-        return cast("Self", decode(cls, {key: value for key, value in data.items() if key != "version"}))
+            raise ScheduleError(
+                f"must be 1 or {SCHEMA_VERSION}; a newer one needs a newer Halo", path="version"
+            )
+        rest = {key: value for key, value in data.items() if key not in ("version", "schedules")}
+        if "schedules" not in data:
+            return cast("Self", decode(cls, rest))
+        if rest.get("schedule") is not None:
+            raise ScheduleError("give either `schedule` or `schedules`", path="schedules")
+        schedule = schedules_from_list(data["schedules"])
+        return cast("Self", decode(cls, rest | {"schedule": schedule.to_dict()}))
+
+
+def version_of(spec: JobSpec) -> int:
+    """Return the oldest version of files that can carry a job."""
+    return 2 if isinstance(spec.schedule, Several) else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +199,9 @@ class Job(_SpecFields, _StateFields):
     id: str
     stored_enabled: bool | None = None
     """What the user chose; `enabled` also reads false for a job that is done, or that errors disabled."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", encode(self)) | schedule_fields(self.schedule)
 
     @property
     def spec(self) -> JobSpec:

@@ -16,7 +16,8 @@ from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
 class Run(Value):
     """One attempt to run a job, or the record of one that did not happen. Only scheduled runs have a slot.
 
-    `caused_by` is the run whose end started this one, of another job. `message` says why it ended as it did, and
+    `caused_by` is the run whose end started this one, of another job. `schedule_keys` name those of several
+    schedules that it comes from. `message` says why it ended as it did, and
     `notes` what else was found out about it; `error` and `note` are both in words, as the store reads them.
     `clock_step_ms` is the part of the time from start to finish that did not pass: the clock was set, or the computer
     slept.
@@ -49,6 +50,7 @@ class Run(Value):
     work_title: str = ""
     work_url: str = ""
     caused_by: str | None = None
+    schedule_keys: tuple[str, ...] = ()
     proposal: Proposal | None = None
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar, Self, cast
@@ -110,8 +110,13 @@ class Manual(Value):
 
 
 Schedule = Every | After | Cron | Once | Manual
-MOST_SCHEDULES = 20
+MOST_SCHEDULES = 100
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,19}", re.ASCII)
+
+
+def is_key(text: str) -> bool:
+    """Return whether a text can name one of several schedules."""
+    return _KEY.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ class Entry(OwnForm):
         require_kind("schedule", self.schedule, Schedule, "one schedule, like Every('15m')")
         if isinstance(self.schedule, Manual):
             raise ScheduleError("a manual job has no other schedules; leave `manual` out", path="kind")
-        if self.key and not _KEY.fullmatch(require_text("key", self.key)):
+        if self.key and not is_key(require_text("key", self.key)):
             raise ScheduleError("must be a short name of a-z, 0-9, - and _, like 1 or morning", path="key")
         if self.anchor_at is None:
             return
@@ -164,7 +169,9 @@ class Several(OwnForm):
 
     def __post_init__(self) -> None:
         given = frozen_list("schedules", self.entries)
-        if not 1 < len(given) <= MOST_SCHEDULES:
+        if not given:
+            raise ScheduleError("is empty; say when the job runs", path="schedules")
+        if len(given) > MOST_SCHEDULES:
             raise ScheduleError(f"a job has at most {MOST_SCHEDULES} schedules", path="schedules")
         for index, entry in enumerate(given):
             require_kind(f"schedules[{index}]", entry, Entry, "an Entry")
@@ -225,6 +232,41 @@ def combine_with_anchor(
     return combine(schedules), anchor_at
 
 
+def schedules_of(schedule: Schedule | Several) -> tuple[Schedule, ...]:
+    """Return the single schedules of one or several."""
+    return schedule.schedules if isinstance(schedule, Several) else (schedule,)
+
+
+def without_after(schedule: Schedule | Several) -> Schedule | Several:
+    """Return what has times of its own: without `after`, whose times depend on the ends of runs."""
+    if isinstance(schedule, Several):
+        entries = [entry for entry in schedule.entries if not isinstance(entry.schedule, After)]
+        if len(entries) == len(schedule.entries):
+            return schedule
+        # Of one entry, an anchor of its own must not get lost.
+        return Several(tuple(entries)) if entries else Manual()
+    return Manual() if isinstance(schedule, After) else schedule
+
+
+def combine_like(
+    schedules: Iterable[Schedule | Several | Entry], before: Schedule | Several | None
+) -> Schedule | Several:
+    """Return several schedules as one value; those that were there before keep their keys."""
+    entries = before.entries if isinstance(before, Several) else ()
+    return combine(with_keys(schedules, {(one.schedule, one.anchor_at): one.key for one in entries}))
+
+
+def with_keys(
+    schedules: Iterable[Schedule | Several | Entry], known: Mapping[tuple[Schedule, int | None], str]
+) -> list[Entry]:
+    """Return entries, of which those without a key get the known one of the same schedule."""
+    entries = [entry for item in schedules for entry in _entries_of_item(item)]
+    return [
+        entry if entry.key else replace(entry, key=known.get((entry.schedule, entry.anchor_at), ""))
+        for entry in entries
+    ]
+
+
 def _entries_of_item(item: Schedule | Several | Entry) -> tuple[Entry, ...]:
     if isinstance(item, Several):
         return item.entries
@@ -234,6 +276,11 @@ def _entries_of_item(item: Schedule | Several | Entry) -> tuple[Entry, ...]:
 def schedule_from_dict(data: object) -> Schedule:
     """Return the schedule of a JSON form; ScheduleError has the path of what is wrong."""
     return cast("Schedule", decode(Schedule, data))
+
+
+def stored_schedule(data: object) -> Schedule | Several:
+    """Return one schedule or several from the form that `to_dict` gives."""
+    return cast("Schedule | Several", decode(Schedule | Several, data))
 
 
 def schedules_from_list(data: object) -> Schedule | Several:

@@ -14,12 +14,15 @@ from halo_scheduler.model import (
     Once,
     PassedReason,
     Prompt,
+    Schedule,
+    Several,
     SkipReason,
     StatusReason,
 )
 from halo_scheduler.model.changes import Actor, ChangeKind, changes_of
 from halo_scheduler.model.ids import new_job_ids
 from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.model.schedules import schedules_of, with_keys
 from halo_scheduler.rules.assistants import (
     check_change,
     check_new_job,
@@ -28,6 +31,7 @@ from halo_scheduler.rules.assistants import (
     refuse_assistants,
 )
 from halo_scheduler.rules.edit import Edit, refuse_chains
+from halo_scheduler.rules.grid import is_used_up, kept_keys, write_keys
 from halo_scheduler.rules.planning import plan, slept_through, without_plan, without_waiting
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -51,8 +55,8 @@ def new_record(given: Mapping[str, Any], actor: Actor, now_ms: int, *, is_over: 
     require_label("job_id", job_id)
     paused_by = _pause_reason(chosen.pop("paused_by", None), actor)
     spec = JobSpec(**{"anchor_at": now_ms, **chosen})
-    if _is_past(spec, now_ms) and not is_over:
-        raise ScheduleError(_PAST, path="schedule.at")
+    if not is_over:
+        _refuse_past(spec, now_ms)
     record = JobRecord(
         id=job_id,
         created_at=now_ms,
@@ -143,8 +147,15 @@ def _note_pause(edit: Edit, record: JobRecord) -> None:
         edit.note(EventKind.JOB_PAUSED, record.id, until=None, by=record.paused_by)
 
 
-def _is_past(spec: JobSpec, now_ms: int) -> bool:
-    return isinstance(spec.schedule, Once) and spec.schedule.due_at <= now_ms
+def _refuse_past(spec: JobSpec, now_ms: int, before: Schedule | Several | None = None) -> None:
+    """Refuse a job whose times have all passed, and a `once` that an edit adds too late; a used one stays listed."""
+    if is_used_up(spec.schedule, now_ms):
+        raise ScheduleError(_PAST, path="schedule.at")
+    known = () if before is None else schedules_of(before)
+    for index, schedule in enumerate(schedules_of(spec.schedule)):
+        is_new = before is not None and schedule not in known
+        if is_new and isinstance(schedule, Once) and schedule.due_at <= now_ms:
+            raise ScheduleError(_PAST, path=f"schedules[{index}].at")
 
 
 # --- Updating ------------------------------------------------------------------------------------------
@@ -166,7 +177,7 @@ def update(
     record = edit.store.jobs.require(job_id)
     if seen is not None and record.spec != seen:
         raise SchedulerError(f"{record.spec.name} was changed elsewhere since you looked; look at it again")
-    spec = replace(record.spec, **changes)
+    spec = replace(record.spec, **_with_kept_keys(record.spec, changes))
     check_change(edit, record, spec)
     if "action" in changes:
         # Only a new agent is refused: a job whose agent is gone can still be renamed.
@@ -187,10 +198,19 @@ def update(
         drop_refused_advice(edit)
 
 
+def _with_kept_keys(before: JobSpec, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return changes whose list of schedules has the keys that the job's schedules have."""
+    given = changes.get("schedule")
+    if not isinstance(given, list | tuple) or not isinstance(before.schedule, Several):
+        return changes
+    known = {(entry.schedule, entry.anchor_at): entry.key for entry in before.schedule.entries}
+    return {**changes, "schedule": with_keys(given, known)}
+
+
 def _enabled(edit: Edit, record: JobRecord) -> JobRecord:
     """Return a disabled job that was explicitly enabled: it resumes from now, with its error count at 0."""
     is_in_slot = edit.is_in_its_slot(record)
-    if _is_past(record.spec, edit.now_ms) and record.next_run_at is None and not is_in_slot:
+    if is_used_up(record.spec.schedule, edit.now_ms) and record.next_run_at is None and not is_in_slot:
         raise ScheduleError(_OVER, path="schedule.at")
     edit.note(EventKind.JOB_RESUMED, record.id, by="user")
     enabled = record.evolve(disabled_reason=None, errors=0)
@@ -226,8 +246,7 @@ def _with_status(record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
     if spec.enabled != record.spec.enabled:
         edited = edited.evolve(disabled_reason=None if spec.enabled else StatusReason.USER)
     if spec.schedule != record.spec.schedule:
-        if _is_past(spec, now_ms):
-            raise ScheduleError(_PAST, path="schedule.at")
+        _refuse_past(spec, now_ms, record.spec.schedule)
         if edited.disabled_reason is StatusReason.DONE:
             edited = edited.evolve(disabled_reason=None)
     return edited
@@ -242,6 +261,11 @@ def _planned_after_edit(edit: Edit, before: JobRecord, edited: JobRecord) -> Job
     if not is_replanned or edit.is_in_its_slot(before):
         return edited
     if (old.schedule, old.anchor_at) != (new.schedule, new.anchor_at):
+        keys = kept_keys(before, new)
+        is_begun = edited.attempt > 1 or (edited.next_run_at or edit.now_ms + 1) <= edit.now_ms
+        if keys is not None and is_begun and edited.is_active:
+            # A due slot, or the retry of one, belongs to a schedule that stays.
+            return edited.evolve(next_keys=write_keys(keys))
         # A dropped retry leaves its slot failed.
         errors = edited.errors + int(edited.attempt > 1)
         edited = without_plan(edited.evolve(counted_until=edit.now_ms, errors=errors))

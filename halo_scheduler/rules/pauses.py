@@ -18,7 +18,6 @@ from halo_scheduler.model import (
     Hints,
     HintSource,
     JobSpec,
-    Once,
     PassedReason,
     Source,
     StatusReason,
@@ -27,6 +26,7 @@ from halo_scheduler.model.changes import ChangeKind, changes_of
 from halo_scheduler.model.plans import LONGEST_REASON, require_ttl
 from halo_scheduler.rules.assistants import check_start, may_pause, pausing_assistant, refuse_assistants
 from halo_scheduler.rules.edit import Edit
+from halo_scheduler.rules.grid import is_used_up
 from halo_scheduler.rules.planning import plan_sooner, still_counting, takes_hints
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -113,8 +113,7 @@ def _resumed(edit: Edit, record: JobRecord) -> JobRecord:
 
 def _is_over(edit: Edit, record: JobRecord) -> bool:
     """Return whether the job is a `once` without a run left: neither active nor waiting."""
-    schedule = record.spec.schedule
-    is_past = isinstance(schedule, Once) and schedule.due_at <= edit.now_ms
+    is_past = is_used_up(record.spec.schedule, edit.now_ms)
     return is_past and record.next_run_at is None and not edit.is_in_its_slot(record)
 
 

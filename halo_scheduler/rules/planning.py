@@ -10,9 +10,7 @@ from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS, format_interval
 from halo_scheduler.model import (
     NO_DETAILS,
     SHORTEST_EVERY_MS,
-    After,
     CatchUp,
-    Every,
     Hints,
     HintSource,
     JobSpec,
@@ -32,16 +30,24 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import Message, MessageKind, message
+from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.rules.grid import (
+    grid_at,
+    is_finite,
+    is_only_after,
+    is_used_up,
+    last_end,
+    newest_point,
+    next_point,
+    write_keys,
+)
 from halo_scheduler.schedule.governor import plan_next_run
-from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
-from halo_scheduler.schedule.passed_over import count_reasons, cut_spans, with_span
+from halo_scheduler.schedule.passed_over import cut_spans, with_span
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 
 _NO_HINTS = Hints()
 UNPLANNABLE = message(MessageKind.UNPLANNABLE)
-# More passed points than this are not counted, so that counting a cron's past does not delay a start.
-MOST_COUNTED = 2_000
 IsTaken = Callable[[str, int], bool]
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 _ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
@@ -61,15 +67,11 @@ _REASONS = {
     Source.CLAMPED_MIN: PassedReason.LIMITS,
     Source.CLAMPED_MAX: PassedReason.LIMITS,
 }
-_ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE)
 
 
 def takes_hints(spec: JobSpec, now_ms: int) -> bool:
-    """Return whether hints can move a job: not a manual job, nor a `once` whose time has passed."""
-    schedule = spec.schedule
-    if isinstance(schedule, Manual):
-        return False
-    return not (isinstance(schedule, Once) and schedule.due_at <= now_ms)
+    """Return whether hints can move a job: not a manual job, nor one whose times have all passed."""
+    return not isinstance(spec.schedule, Manual) and not is_used_up(spec.schedule, now_ms)
 
 
 def usual_ttl(ahead_ms: int) -> str:
@@ -117,8 +119,8 @@ def plan(
     if record.next_run_at is not None and record.next_run_at <= now_ms:
         return record
     planned = _planned(record, now_ms, is_taken, reason=reason)
-    if planned.next_run_at is None and isinstance(planned.spec.schedule, Once):
-        # Its one time has passed.
+    if planned.next_run_at is None and is_finite(planned.spec.schedule):
+        # Its times have passed.
         return planned.evolve(disabled_reason=StatusReason.DONE)
     return planned
 
@@ -174,9 +176,16 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
     policy = after.spec.policy
     if policy.max_errors and after.errors >= policy.max_errors and end.outcome in _ERRORS:
         return without_plan(after.evolve(disabled_reason=StatusReason.ERRORS))
-    if isinstance(after.spec.schedule, Once):
-        return without_plan(after.evolve(disabled_reason=StatusReason.DONE))
-    return _planned(after, now_ms, is_taken)
+    return _planned_or_done(after, now_ms, is_taken)
+
+
+def _planned_or_done(record: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
+    """Return the job with its next slot after a run; it is done if that was its last one."""
+    is_last = isinstance(record.spec.schedule, Once)
+    planned = record if is_last else _planned(record, now_ms, is_taken)
+    if is_last or (planned.next_run_at is None and is_finite(planned.spec.schedule)):
+        return without_plan(planned.evolve(disabled_reason=StatusReason.DONE))
+    return planned
 
 
 def _counted_anew(record: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
@@ -184,15 +193,10 @@ def _counted_anew(record: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecor
 
     The retry of a failed slot keeps its time.
     """
-    is_counted = isinstance(record.spec.schedule, After) and record.next_run_at is not None
+    is_counted = record.next_run_at is not None and is_only_after(record)
     if not is_counted or record.attempt > 1 or not record.is_active:
         return record
     return _planned(record, now_ms, is_taken)
-
-
-def _last_end(record: JobRecord) -> int | None:
-    """Return the end that a schedule counts from: for `after`, that of any run, manual ones included."""
-    return record.last_ended_at if isinstance(record.spec.schedule, After) else record.last_completed_at
 
 
 def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
@@ -212,17 +216,15 @@ def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord
 
 def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: IsTaken) -> JobRecord | None:
     """Return the job with its newest missed grid point due; None if it is not caught up."""
-    policy, schedule = record.spec.policy, record.spec.schedule
+    policy = record.spec.policy
     if record.next_run_at is None or policy.catch_up is CatchUp.SKIP:
         return None
-    newest = previous_run(
-        schedule, now_ms, anchor_at=record.spec.anchor_at, last_completed_at=_last_end(record)
-    )
+    newest = newest_point(record, now_ms)
     # A run planned by a hint, a back-off or a retry is not a grid point, and may be the newest; and a newer point
     # may already have had its run before the clock went back.
-    due_at = record.next_run_at
-    if newest is not None and newest > due_at and not is_taken(record.id, newest):
-        due_at = newest
+    due_at, keys = record.next_run_at, record.next_keys
+    if newest is not None and newest.at > due_at and not is_taken(record.id, newest.at):
+        due_at, keys = newest.at, write_keys(newest.keys)
     max_age_ms = policy.catch_up_max_age_ms
     if max_age_ms is not None and now_ms - due_at > max_age_ms:
         return None
@@ -231,6 +233,7 @@ def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: 
     return record.evolve(
         next_run_at=due_at,
         next_source=Source.CATCH_UP,
+        next_keys=keys,
         slot_at=slot_at,
         attempt=attempt,
         passed_reason=with_span(record.passed_reason, reason, now_ms),
@@ -241,47 +244,19 @@ def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: 
 def slept_through(record: JobRecord, reason: SkipReason, why: Message, now_ms: int) -> Run | None:
     """Return the record of a `once` whose time passed while the job could not run; no later run will count it."""
     schedule = record.spec.schedule
-    if not isinstance(schedule, Once) or record.disabled_reason is not None:
+    if record.disabled_reason is not None or not is_finite(schedule):
         return None
+    last_at = max(item.due_at for item in schedules_of(schedule) if isinstance(item, Once))
     return Run(
         id=new_run_id(),
         job_id=record.id,
         trigger=Trigger.SCHEDULE,
         source=Source.ONCE,
-        slot_at=schedule.due_at,
+        slot_at=last_at,
         outcome=Outcome.SKIPPED,
         reason=reason,
         message=why,
         finished_at=now_ms,
-    )
-
-
-def passed_over(record: JobRecord) -> int:
-    """Return how many grid points lie between the last accounted one and the planned slot."""
-    slot_at = record.slot_at
-    if slot_at is None or slot_at <= record.counted_until:
-        return 0
-    schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
-    found = count_due(schedule, record.counted_until, slot_at, anchor_at=anchor_at, most=MOST_COUNTED)
-    has_own = (
-        record.next_source in _ON_GRID
-        # A caught-up slot with jitter lies a little after its own point.
-        or (record.next_source is Source.CATCH_UP and record.spec.policy.jitter_percent > 0)
-        or previous_run(schedule, slot_at, anchor_at=anchor_at) == slot_at
-    )
-    return max(0, found - int(has_own))
-
-
-def passed_reasons(record: JobRecord, count: int) -> dict[str, int]:
-    """Return how many passed grid points before a planned slot have which reason."""
-    spec = record.spec
-    return count_reasons(
-        spec.schedule,
-        record.passed_reason,
-        record.counted_until,
-        record.slot_at or 0,
-        anchor_at=spec.anchor_at,
-        total=count,
     )
 
 
@@ -293,12 +268,13 @@ def _planned(
     failed_run: Run | None = None,
     reason: PassedReason | None = None,
 ) -> JobRecord:
-    spec, policy = record.spec, record.spec.policy
+    policy = record.spec.policy
+    grid = grid_at(record, now_ms)
     found = plan_next_run(
-        spec.schedule,
+        grid.schedule,
         now_ms,
-        anchor_at=_anchor_at(record, now_ms),
-        last_completed_at=_last_end(record),
+        anchor_at=grid.anchor_at,
+        last_completed_at=last_end(record),
         finished_at=record.last_completed_at,
         errors=record.errors,
         failed=failed_run is not None,
@@ -311,11 +287,14 @@ def _planned(
         key=record.id,
     )
     is_retry = found.attempt > 1 and failed_run is not None
-    at = found.at if is_retry else _free_slot(record, found.at, is_taken)
+    at, keys = _free_slot(record, found, is_taken)
+    if is_retry and failed_run is not None:
+        at, keys = found.at, failed_run.schedule_keys
     passed = with_span(cut_spans(record.passed_reason, now_ms), reason, now_ms)
     return record._replace(
         next_run_at=at,
         next_source=None if at is None else found.source,
+        next_keys=write_keys(keys),
         slot_at=failed_run.slot_at if is_retry and failed_run else at,
         attempt=found.attempt if is_retry else 1,
         trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
@@ -326,28 +305,18 @@ def _planned(
     )
 
 
-def _free_slot(record: JobRecord, at: int | None, is_taken: IsTaken) -> int | None:
-    """Return the slot, or the next one without a run: slots repeat only after the clock went back."""
+def _free_slot(record: JobRecord, found: Plan, is_taken: IsTaken) -> tuple[int | None, tuple[str, ...]]:
+    """Return the planned slot, or the next one without a run: slots repeat only after the clock went back."""
+    at, keys = found.at, found.keys
     while (
         at is not None
         and record.last_slot_at is not None
         and at <= record.last_slot_at
         and is_taken(record.id, at)
     ):
-        at = next_run(record.spec.schedule, at, anchor_at=_anchor_at(record, at), last_completed_at=at)
-    return at
-
-
-def _anchor_at(record: JobRecord, now_ms: int) -> int:
-    """Return the start of a job's grid; a grid in use continues even if the clock is set back before its anchor.
-
-    An anchor that was chosen in the future stays: the job begins there.
-    """
-    spec = record.spec
-    was_ahead = spec.anchor_at > max(record.created_at, record.updated_at)
-    if not isinstance(spec.schedule, Every) or spec.anchor_at <= now_ms or was_ahead:
-        return spec.anchor_at
-    return now_ms - (now_ms - spec.anchor_at) % spec.schedule.every_ms
+        following = next_point(record, at)
+        at, keys = (None, ()) if following is None else following
+    return at, keys
 
 
 def _reason_of(found: Plan) -> PassedReason | None:
@@ -361,7 +330,13 @@ def _reason_of(found: Plan) -> PassedReason | None:
 def without_plan(record: JobRecord) -> JobRecord:
     """Return the job without a next run."""
     return record.evolve(
-        next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", **NOT_WAITING
+        next_run_at=None,
+        next_source=None,
+        next_keys="",
+        slot_at=None,
+        attempt=1,
+        trail="[]",
+        **NOT_WAITING,
     )
 
 

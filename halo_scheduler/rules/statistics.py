@@ -14,15 +14,16 @@ from itertools import islice, pairwise
 
 from halo_scheduler.grammar.interval import MINUTE_MS, SECOND_MS
 from halo_scheduler.grammar.zone import machine_zone, to_instant, to_wall, wall_seconds, wall_time
-from halo_scheduler.model import After, Caps, InQuietTime, Job, Outcome, Rule, Source, Step, Trigger
+from halo_scheduler.model import After, Caps, InQuietTime, Job, Outcome, Rule, Several, Source, Step, Trigger
 from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.model.plans import Topic
 from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.model.schedules import without_after
 from halo_scheduler.rules.blockers import Hold, Holds
 from halo_scheduler.rules.chains import LinkState, chain_of, waiting_runs
 from halo_scheduler.rules.situation import due_waiting, read_situations
 from halo_scheduler.schedule.calendar import day_ends_at, local_day, quiet_at
-from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.schedule.next_run import next_run, previous_run
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
@@ -118,8 +119,8 @@ def next_runs(record: JobRecord, count: int, now_ms: int, since: int | None = No
         return []
     schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
     at = record.next_run_at
-    if at is None and not isinstance(schedule, After):
-        at = next_run(schedule, now_ms, anchor_at=anchor_at)
+    if at is None:
+        at = next_run(without_after(schedule), now_ms, anchor_at=anchor_at)
     if at is not None and since is not None and at < since:
         at = next_run(schedule, since - 1, anchor_at=anchor_at, last_completed_at=at)
         at = at if at is None else max(at, since)
@@ -136,7 +137,7 @@ def run_after(record: JobRecord, at: int) -> int | None:
     hints, limits = record.hints, record.spec.policy.limits
     advised_ms = hints.pace_at(at)
     if advised_ms is None:
-        return next_run(record.spec.schedule, at, anchor_at=record.spec.anchor_at, last_completed_at=at)
+        return next_run(without_after(record.spec.schedule), at, anchor_at=record.spec.anchor_at)
     pace_ms = max(advised_ms, limits.min_ms or 0)
     return at + (pace_ms if limits.max_ms is None else min(pace_ms, limits.max_ms))
 
@@ -302,6 +303,16 @@ class Upcoming:
     quiet: Quiet | None = None
     goes_on: bool = False
 
+    @property
+    def source(self) -> str:
+        """The kind of the schedule that gives this time, without hints and limits."""
+        timed = (
+            entry.schedule.kind
+            for entry in self.job.schedules
+            if previous_run(entry.schedule, self.at, anchor_at=entry.anchor(self.job.anchor_at)) == self.at
+        )
+        return next(timed, "several") if isinstance(self.job.schedule, Several) else self.job.schedule.kind
+
 
 def upcoming(store: Store, count: int, now_ms: int, job_ids: Collection[str] | None = None) -> list[Upcoming]:
     """Return the next runs of all jobs, or of some, by time.
@@ -353,9 +364,9 @@ def _runs(record: JobRecord, quiet_times: tuple[QuietTime, ...], now_ms: int) ->
     spec, job = record.spec, record.job
     at = record.next_run_at
     is_planned = at is not None
-    if at is None and not isinstance(spec.schedule, After):
+    if at is None:
         # The job is running, and is replanned when that run ends.
-        at = next_run(spec.schedule, now_ms, anchor_at=spec.anchor_at)
+        at = next_run(without_after(spec.schedule), now_ms, anchor_at=spec.anchor_at)
     while at is not None:
         quiet = quiet_at(quiet_times, spec.group, max(at, now_ms))
         yield Upcoming(job=job, at=at, is_planned=is_planned, quiet=quiet)

@@ -15,6 +15,7 @@ from halo_scheduler.errors import StaleEngineError, StoreError, StoreUnavailable
 from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.model import (
     Action,
+    Entry,
     Follower,
     HintSource,
     Job,
@@ -24,6 +25,7 @@ from halo_scheduler.model import (
     Policy,
     Run,
     Schedule,
+    Several,
     StartCheck,
     StatusReason,
     Trigger,
@@ -141,7 +143,7 @@ class Scheduler:
     def add_job(
         self,
         name: str,
-        schedule: Schedule,
+        schedule: Schedule | Several | Sequence[Schedule | Entry],
         action: Action | None = None,
         *,
         job_id: str | None = None,
@@ -154,7 +156,10 @@ class Scheduler:
         followers: Sequence[Follower] = (),
         paused_by: StatusReason | None = None,
     ) -> str:
-        """Store a job and return its id; with `paused_by` it starts paused, for that reason."""
+        """Store a job and return its id; with `paused_by` it starts paused, for that reason.
+
+        A list of schedules runs the job whenever one of them is due, once if they coincide.
+        """
         given: dict[str, Any] = {"name": name, "schedule": schedule, "action": action, "job_id": job_id}
         given |= {"description": description, "group": group, "anchor_at": anchor_at, "enabled": enabled}
         given |= {"policy": policy, "metadata": metadata, "followers": followers, "paused_by": paused_by}

@@ -12,12 +12,13 @@ from halo_scheduler.model import (
     JobStatus,
     Outcome,
     Schedule,
+    Several,
     Source,
     StatusReason,
     WaitingDetails,
     WaitingFor,
-    schedule_from_dict,
 )
+from halo_scheduler.model.schedules import stored_schedule
 from halo_scheduler.store.connection import Database, Row
 
 _COLUMNS = (
@@ -76,7 +77,7 @@ class JobLine(NamedTuple):
     name: str
     description: str
     group: str | None
-    schedule: Schedule
+    schedule: Schedule | Several
     status: JobStatus
     status_reason: StatusReason | None
     paused_until: int | None
@@ -308,6 +309,6 @@ def waiting_text(details: WaitingDetails) -> str:
 
 
 @lru_cache(maxsize=4096)
-def schedule_of(text: str) -> Schedule:
-    """Return the schedule of a stored text."""
-    return schedule_from_dict(json.loads(text))
+def schedule_of(text: str) -> Schedule | Several:
+    """Return the schedules of a stored text."""
+    return stored_schedule(json.loads(text))

@@ -19,6 +19,7 @@ from halo_scheduler.model import (
     Outcome,
     Policy,
     Schedule,
+    Several,
     Source,
     StatusReason,
     Waiting,
@@ -27,6 +28,7 @@ from halo_scheduler.model import (
     action_from_dict,
 )
 from halo_scheduler.model.codec import decode, has_all_fields
+from halo_scheduler.model.jobs import schedule_fields
 from halo_scheduler.model.messages import Message, read_message, stored_message
 from halo_scheduler.model.situation import waiting_of
 from halo_scheduler.store.connection import Database, Row, Value
@@ -75,6 +77,7 @@ STATE_COLUMNS = (
     *("errors", "last_run_at", "last_completed_at", "last_outcome", "last_error", "paused_by"),
     *("hint_source", "waiting_details", "waits_until"),
     *("last_ended_at", "hint_next_expires_at", "hint_next_reason", "hint_next_source"),
+    "next_keys",
 )
 _HINT_COLUMNS = (
     *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason", "hint_source"),
@@ -126,6 +129,8 @@ class JobRecord(NamedTuple):
     """When a due job stops waiting for its conditions; set when it begins to, kept while its slot is."""
     last_ended_at: int | None = None
     """When its last run ended, whoever started it; tests do not count."""
+    next_keys: str = ""
+    """The keys of those of several schedules that the planned run comes from, joined by commas."""
 
     def evolve(self, **changes: Any) -> JobRecord:
         """Return the job with some fields changed.
@@ -180,6 +185,7 @@ class JobRecord(NamedTuple):
             waiting_details=self.waiting_details,
             next_run_at=self.next_run_at,
             next_source=self.next_source,
+            next_keys=tuple(self.next_keys.split(",")) if self.next_keys else (),
             paused_until=self.paused_until,
             hints=self.hints,
             errors=self.errors,
@@ -245,6 +251,7 @@ def state_values(record: JobRecord) -> tuple[Value, ...]:
         ),
         *(hints.source, waiting_text(record.waiting_details), record.waits_until),
         *(record.last_ended_at, hints.next_expires_at, hints.next_reason, hints.next_source),
+        record.next_keys,
     )
 
 
@@ -268,7 +275,7 @@ def record_of(row: Row) -> JobRecord:
             last_outcome and Outcome(last_outcome),
             _message(last_error),
         ),
-        *(paused_by and StatusReason(paused_by), waiting_details_of(state[25]), *state[26:28]),
+        *(paused_by and StatusReason(paused_by), waiting_details_of(state[25]), *state[26:28], state[31]),
     )
     return JobRecord._make(values)
 
@@ -311,6 +318,7 @@ def data_of(row: Row) -> dict[str, Any]:
         "waiting_details": _waiting_data(values["waiting_details"]),
         "next_run_at": values["next_run_at"],
         "next_source": values["next_source"],
+        "next_keys": values["next_keys"].split(",") if values["next_keys"] else [],
         "paused_until": values["paused_until"],
         "hints": _hint_data(*(values[column] for column in _HINT_COLUMNS)),
         "errors": values["errors"],
@@ -320,7 +328,7 @@ def data_of(row: Row) -> dict[str, Any]:
         "last_outcome": values["last_outcome"],
         "last_error": _words(_message(values["last_error"])),
         "name": values["name"],
-        "schedule": schedule_of(values["schedule"]).to_dict(),
+        **schedule_fields(schedule_of(values["schedule"])),
         "action": _action_data(values["action"]),
         "description": values["description"],
         "group": values["group_name"],
@@ -388,7 +396,7 @@ def _hints(*values: Any) -> Hints:
 
 
 @lru_cache(maxsize=1024)
-def _schedule_text(schedule: Schedule) -> str:
+def _schedule_text(schedule: Schedule | Several) -> str:
     return _json(schedule.to_dict())
 
 

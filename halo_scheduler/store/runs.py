@@ -28,14 +28,14 @@ COLUMNS = (
     *("started_at", "finished_at", "clock_step_ms", "late_ms", "passed_over", "passed_reason"),
     *("exit_code", "http_status"),
     *("note", "progress", "progress_text", "cost", "work_id", "work_title", "work_url"),
-    *("caused_by", "proposal"),
+    *("caused_by", "schedule_keys", "proposal"),
 )
 DURATION = "finished_at - started_at - clock_step_ms"
 _ERROR, _NOTE = COLUMNS.index("error"), COLUMNS.index("note")
 # A tick may write thousands of runs; this is the fastest way.
 _UP_TO_ERROR = attrgetter(*COLUMNS[:_ERROR])
 _UP_TO_NOTE = attrgetter(*COLUMNS[_ERROR + 1 : _NOTE])
-_UP_TO_PROPOSAL = attrgetter(*COLUMNS[_NOTE + 1 : -1])
+_UP_TO_KEYS = attrgetter(*COLUMNS[_NOTE + 1 : -2])
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM scheduler_run_log"
 _INSERT = (
     f"INSERT INTO scheduler_run_log ({', '.join(COLUMNS)}, generation) "
@@ -272,7 +272,8 @@ def values_of(run: Run) -> tuple[Value, ...]:
         stored_message(run.message or text_message(run.error)),
         *_UP_TO_NOTE(run),
         stored_messages(run.notes or filter(None, [text_message(run.note)])),
-        *_UP_TO_PROPOSAL(run),
+        *_UP_TO_KEYS(run),
+        ",".join(run.schedule_keys),
         _text_of(run.proposal),
     )
 
@@ -298,6 +299,7 @@ def run_of(row: Row) -> Run:
         values["message"] = messages[0] if messages else None
     if values["note"]:
         values["notes"], values["note"] = _read(values["note"])
+    values["schedule_keys"] = tuple(values["schedule_keys"].split(",")) if values["schedule_keys"] else ()
     values["proposal"] = values["proposal"] and decode(Proposal, json.loads(values["proposal"]))
     return Run(**values)
 

@@ -1,4 +1,4 @@
-"""Reads an AI agent's file with a map of `schedules`; each schedule becomes a prompt job."""
+"""Reads an AI agent's file with a map of `schedules`; those of one prompt become one job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_label, require_whole
 from halo_scheduler.grammar.english import shown
-from halo_scheduler.model import After, Cron, JobSpec, Manual, Policy, Prompt, Schedule
+from halo_scheduler.model import After, Cron, Entry, JobSpec, Manual, Policy, Prompt, Schedule, Several
+from halo_scheduler.model.schedules import combine, is_key
 from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, add_fault
 from halo_scheduler.transfer.plain_values import resolved
@@ -32,6 +33,7 @@ _SHARED = ("description", *_PROMPTS, *_PLACES, "work_source")
 _MOST_NAMED = 20
 _JITTER_PERCENT = 5  # as these files promise
 _GITHUB = {"github", "github_issues"}
+_ANY_NAME = "-"
 _SAYS = frozenset({"schedule", "action", "description", "group", "enabled"})
 
 
@@ -72,7 +74,28 @@ def read_agent(file: TextFile, path: str, repository: str | None = None) -> Draf
             add_fault(faults, Fault(message=error.message, line=file.line_of(whole), path=whole))
         else:
             jobs.append(replace(draft, path=path, line_of=file.line_of))
-    return Drafts(jobs=tuple(jobs), group_limits={name: limit}, faults=tuple(faults))
+    return Drafts(jobs=tuple(_merged(jobs)), group_limits={name: limit}, faults=tuple(faults))
+
+
+def _merged(drafts: list[Draft]) -> Iterator[Draft]:
+    """Yield the jobs; schedules of the same prompt become one job, named after the first of them."""
+    alike: dict[JobSpec, list[Draft]] = {}
+    for draft in drafts:
+        is_timed = not isinstance(draft.spec.schedule, Manual)
+        like = replace(draft.spec, name=_ANY_NAME, schedule=Manual()) if is_timed else draft.spec
+        alike.setdefault(like, []).append(draft)
+    for first, *others in alike.values():
+        # The keys of the file name the schedules, as far as they can.
+        timed = {draft.spec.schedule: _key_of(draft) for draft in (first, *others)}
+        entries = [Entry(one, key) for one, key in timed.items() if not isinstance(one, Manual | Several)]
+        notes = tuple(dict.fromkeys(note for draft in (first, *others) for note in draft.notes))
+        schedule = combine(entries) if len(entries) > 1 else first.spec.schedule
+        yield replace(first, spec=replace(first.spec, schedule=schedule), notes=notes)
+
+
+def _key_of(draft: Draft) -> str:
+    key = draft.spec.name.rpartition("/")[2]
+    return key if is_key(key) else ""
 
 
 def _name(data: Mapping[str, Any], path: str) -> object:

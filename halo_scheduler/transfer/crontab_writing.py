@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from halo_scheduler.grammar.english import listed
@@ -26,6 +26,7 @@ from halo_scheduler.model import (
     Prompt,
     Reminder,
     Schedule,
+    Several,
 )
 from halo_scheduler.transfer.crontab_lines import command_field
 from halo_scheduler.wording.schedules import describe
@@ -62,13 +63,15 @@ def write_crontab(specs: Sequence[JobSpec]) -> str:
     left_out: list[str] = []
     for spec in sorted(specs, key=lambda spec: spec.name):
         try:
-            line = _line(spec)
+            written = _lines(spec)
         except ValueError as error:
             left_out.append(f"# {shown_spec(spec.name)}: {error}")
             continue
         sign = "" if spec.enabled else "# disabled: "
-        notes = [f"# not kept: {listed(line.notes)}"] if line.notes else []
-        lines.setdefault(line.zone, []).extend([*notes, f"# {shown_spec(spec.name)}", f"{sign}{line.text}"])
+        for line in written:
+            notes = [f"# not kept: {listed(line.notes)}"] if line.notes else []
+            text = [*notes, f"# {shown_spec(spec.name)}", f"{sign}{line.text}"]
+            lines.setdefault(line.zone, []).extend(text)
     return "\n".join([*_HEADER, *_sections(lines), *_left_out(left_out), ""])
 
 
@@ -86,15 +89,25 @@ def _left_out(comments: list[str]) -> list[str]:
     return ["", "# Jobs that cannot be written as a crontab:", *comments] if comments else []
 
 
-def _line(spec: JobSpec) -> _Line:
-    """Return the crontab line of a job. ValueError says why there is none."""
-    when = _when(spec.schedule, spec.anchor_at)
+def _lines(spec: JobSpec) -> list[_Line]:
+    """Return the crontab line of each schedule of a job. ValueError says why there is none."""
+    if not isinstance(spec.schedule, Several):
+        return [_line(spec, spec.schedule)]
+    return [
+        _line(replace(spec, schedule=entry.schedule, anchor_at=entry.anchor(spec.anchor_at)), entry.schedule)
+        for entry in spec.schedule.entries
+    ]
+
+
+def _line(spec: JobSpec, schedule: Schedule) -> _Line:
+    """Return the crontab line of a job with one schedule. ValueError says why there is none."""
+    when = _when(schedule, spec.anchor_at)
     command = _command(spec.action)
     if len(command) > _LONGEST_COMMAND:
         raise ValueError(
             f"its command is longer than the {_LONGEST_COMMAND} characters that every cron takes"
         )
-    zone = spec.schedule.timezone if isinstance(spec.schedule, Cron) else None
+    zone = schedule.timezone if isinstance(schedule, Cron) else None
     return _Line(zone, f"{when} {command}", tuple(_lost(spec)))
 
 

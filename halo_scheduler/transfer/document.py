@@ -11,6 +11,7 @@ from halo_scheduler.grammar.checks import require_label, require_whole
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.text import json_text
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
+from halo_scheduler.model.jobs import version_of
 from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, QuietTime
 from halo_scheduler.transfer.drafts import (
     MOST_FAULTS,
@@ -56,7 +57,8 @@ def document_to_plain(document: Document) -> dict[str, Any]:
         "quiet_times": [_plain_quiet_time(quiet_time) for quiet_time in document.quiet_times],
         "jobs": [job_to_plain(spec, names, job_id=job_id) for job_id, spec in ordered],
     }
-    return {"version": SCHEMA_VERSION, **{key: value for key, value in found.items() if value}}
+    version = max(map(version_of, document.jobs.values()), default=1)
+    return {"version": version, **{key: value for key, value in found.items() if value}}
 
 
 def _plain_quiet_time(quiet_time: QuietTime) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def write_job(
     spec: JobSpec, names: Mapping[str, str], header: Sequence[str] = (), *, job_id: str | None = None
 ) -> str:
     """Return one job as YAML; `names` maps the ids of possible followers to their names."""
-    return write_yaml({"version": SCHEMA_VERSION, **job_to_plain(spec, names, job_id=job_id)}, header)
+    return write_yaml({"version": version_of(spec), **job_to_plain(spec, names, job_id=job_id)}, header)
 
 
 def read_job(content: bytes) -> Draft:
@@ -219,10 +221,10 @@ def _versioned(data: object) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ScheduleError("this file holds no jobs of Halo; it would begin with: version: 1")
     if "version" not in data:
-        raise ScheduleError(f"is missing; write version: {SCHEMA_VERSION}", path="version")
+        raise ScheduleError("is missing; write version: 1", path="version")
     version = resolved(data["version"])
     if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
-        raise ScheduleError(f"must be {SCHEMA_VERSION}; a newer one needs a newer Halo", path="version")
+        raise ScheduleError(f"must be 1 or {SCHEMA_VERSION}; a newer one needs a newer Halo", path="version")
     return {key: value for key, value in data.items() if key != "version"}
 
 

@@ -9,8 +9,9 @@ from typing import Any
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import parse_instant, require_instant, require_label
 from halo_scheduler.grammar.english import shown
-from halo_scheduler.model import Action, Every, Follower, FollowOn, JobSpec, Policy, Schedule
+from halo_scheduler.model import Action, Entry, Every, Follower, FollowOn, JobSpec, Policy, Schedule, Several
 from halo_scheduler.model.codec import Value
+from halo_scheduler.model.schedules import combine
 from halo_scheduler.transfer.drafts import Draft, NamedFollower
 from halo_scheduler.transfer.plain_values import format_instant, read_value, to_plain
 from halo_scheduler.transfer.text_file import shown_key
@@ -35,13 +36,14 @@ _HINTS: dict[str, Any] = {
     "group": str | None,
     "enabled": bool,
     "schedule": Schedule,
+    "schedules": None,
     "anchor": str | None,
     "action": Action,
     "policy": Policy,
     "followers": tuple[_FollowerForm, ...],
     "metadata": Mapping[str, str],
 }
-_REQUIRED = {"name": "give the job a name", "schedule": "say when it runs", "action": "say what it does"}
+_REQUIRED = {"name": "give the job a name", "action": "say what it does"}
 
 
 def job_to_plain(spec: JobSpec, names: Mapping[str, str], *, job_id: str | None = None) -> dict[str, Any]:
@@ -52,15 +54,37 @@ def job_to_plain(spec: JobSpec, names: Mapping[str, str], *, job_id: str | None 
         "description": spec.description,
         "group": spec.group,
         "enabled": None if spec.enabled else False,
-        "schedule": to_plain(spec.schedule),
+        **_plain_schedules(spec.schedule),
         # Where another schedule would count from if it had an interval is of no use to anybody.
-        "anchor": format_instant(spec.anchor_at) if isinstance(spec.schedule, Every) else None,
+        "anchor": format_instant(spec.anchor_at) if _counts_from_anchor(spec.schedule) else None,
         "action": to_plain(spec.action),
         "policy": None if spec.policy == _USUAL else to_plain(spec.policy),
         "followers": [_plain_follower(follower, names) for follower in spec.followers],
         "metadata": to_plain(spec.metadata),
     }
     return {key: value for key, value in found.items() if value is not None and value not in ("", [], {})}
+
+
+def _plain_schedules(schedule: Schedule | Several) -> dict[str, Any]:
+    if not isinstance(schedule, Several):
+        return {"schedule": to_plain(schedule)}
+    # Keys that reading would give again are left out.
+    is_numbered = [entry.key for entry in schedule.entries] == [
+        str(number) for number in range(1, len(schedule.entries) + 1)
+    ]
+    return {"schedules": [_plain_entry(entry, with_key=not is_numbered) for entry in schedule.entries]}
+
+
+def _plain_entry(entry: Entry, *, with_key: bool) -> dict[str, Any]:
+    key = {"key": entry.key} if with_key else {}
+    anchor = {} if entry.anchor_at is None else {"anchor": format_instant(entry.anchor_at)}
+    return {**key, **to_plain(entry.schedule), **anchor}
+
+
+def _counts_from_anchor(schedule: Schedule | Several) -> bool:
+    if isinstance(schedule, Several):
+        return any(isinstance(one.schedule, Every) and one.anchor_at is None for one in schedule.entries)
+    return isinstance(schedule, Every)
 
 
 def _plain_follower(follower: Follower, names: Mapping[str, str]) -> dict[str, str]:
@@ -79,9 +103,14 @@ def draft_of(data: object) -> Draft:
     for key, advice in _REQUIRED.items():
         if key not in data:
             raise ScheduleError(f"is missing; {advice}", path=key)
+    if ("schedule" in data) == ("schedules" in data):
+        given = "give either schedule or schedules" if "schedule" in data else "is missing; say when it runs"
+        raise ScheduleError(given, path="schedule")
     values = {key: _read(key, item) for key, item in data.items()}
     followers = tuple(values.pop("followers", ()))
     job_id, anchor = values.pop("id", None), values.pop("anchor", None)
+    if "schedules" in values:
+        values["schedule"] = values.pop("schedules")
     spec = JobSpec(**values)
     return Draft(
         spec=spec,
@@ -95,10 +124,33 @@ def _read(key: str, value: object) -> Any:
     if key == "followers" and isinstance(value, list):
         # The name alone means: after every success.
         value = [{"job": item} if isinstance(item, str) else item for item in value]
+    if key == "schedules":
+        return _read_schedules(value)
     try:
         return read_value(_HINTS[key], value)
     except ScheduleError as error:
         raise error.under(key) from None
+
+
+def _read_schedules(value: object) -> Several | Schedule:
+    if not isinstance(value, list):
+        raise ScheduleError(f"must be a list of schedules, not {shown(value)}", path="schedules")
+    return combine(_read_entry(index, item) for index, item in enumerate(value))
+
+
+def _read_entry(index: int, item: object) -> Entry:
+    path = f"schedules[{index}]"
+    own = {name: item[name] for name in ("key", "anchor") if name in item} if isinstance(item, dict) else {}
+    rest = {name: one for name, one in item.items() if name not in own} if isinstance(item, dict) else item
+    try:
+        anchor = read_value(str | None, own.get("anchor"))
+        return Entry(
+            read_value(Schedule, rest),
+            key=read_value(str, own.get("key", "")),
+            anchor_at=None if anchor is None else require_instant("anchor", parse_instant("anchor", anchor)),
+        )
+    except ScheduleError as error:
+        raise error.under(path) from None
 
 
 def _named_follower(index: int, form: _FollowerForm) -> NamedFollower:

@@ -23,17 +23,17 @@ from halo_scheduler.model import (
     PathExists,
     Policy,
 )
+from halo_scheduler.model.schedules import MOST_SCHEDULES, combine
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.transfer.calendar_event import read_calendar_event, read_span
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
-from halo_scheduler.transfer.text_file import FileError, refuse_copies
+from halo_scheduler.transfer.text_file import FileError
 from halo_scheduler.transfer.unit_file import ServiceReader, Setting, UnitFile, read_unit
 from halo_scheduler.wording.schedules import describe
 
 _Schedule = Cron | Once | Every | After
 _SOME_MONDAY = 1_767_571_200_000  # an instant to measure the distance of runs from, the same for everybody
 _MOST_JITTER = 10
-_MOST_SCHEDULES = 100
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})")
 _TRUTHS = {"1", "yes", "true", "on"}
 _FROM_THE_START = "it counts from when the machine or the timer started, which is no time"
@@ -97,9 +97,9 @@ class _TimerReader:
             )
         self._leave_out()
         settings = [(name, setting) for name in _SCHEDULES for setting in self._timer.all("Timer", name)]
-        if len(settings) > _MOST_SCHEDULES:
-            line = settings[_MOST_SCHEDULES][1].line
-            raise FileError(f"it has more than {_MOST_SCHEDULES} times; split it", line=line)
+        if len(settings) > MOST_SCHEDULES:
+            line = settings[MOST_SCHEDULES][1].line
+            raise FileError(f"it has more than {MOST_SCHEDULES} times; split it", line=line)
         schedules = list(self._schedules(settings))
         if not schedules and not self._faults:
             why = "it has no time at which it would run: neither OnCalendar nor OnUnitActiveSec"
@@ -109,7 +109,8 @@ class _TimerReader:
             setting = self._timer.last("Timer", "Unit")
             name = f"{self._stem}.service" if setting is None else setting.value
             service = self._service(find_unit, name, None if setting is None else setting.line)
-            jobs = [] if service is None else list(self._jobs(schedules, service, name))
+            job = None if service is None else self._job(schedules, service, name)
+            jobs = [] if job is None else [job]
         return Drafts(jobs=tuple(jobs), left_out=tuple(self._left_out), faults=tuple(self._faults))
 
     def _leave_out(self) -> None:
@@ -144,40 +145,31 @@ class _TimerReader:
             self._faults.append(Fault(message=f"{name}: {error}", line=line))
             return None
 
-    def _jobs(
-        self, schedules: list[tuple[_Schedule, Setting]], service: UnitFile, name: str
-    ) -> Iterator[Draft]:
-        refuse_copies(self._timer.size + service.size, len(schedules))
+    def _job(self, schedules: list[tuple[_Schedule, Setting]], service: UnitFile, name: str) -> Draft | None:
+        """Return the job of the timer, which has all of its times."""
         reader = ServiceReader(service, self._specifiers(name))
+        description = self._timer.last("Unit", "Description") or service.last("Unit", "Description")
         try:
-            command = reader.command()
-            policy = self._policy(service, reader)
+            percent, note = min(self._jitter(schedule) for schedule, _ in schedules)
+            spec = JobSpec(
+                name=self._stem,
+                description="" if description is None else description.value,
+                schedule=combine(dict.fromkeys(schedule for schedule, _ in schedules)),
+                action=reader.command(),
+                policy=replace(self._policy(service, reader), jitter_percent=percent),
+            )
         except ScheduleError as error:
             self._faults.append(Fault(message=f"its service: {error}"))
-            return
-        description = self._timer.last("Unit", "Description") or service.last("Unit", "Description")
-        notes = tuple(self._notes(service))
-        for number, (schedule, setting) in enumerate(schedules, 1):
-            try:
-                percent, note = self._jitter(schedule)
-                spec = JobSpec(
-                    name=self._stem if number == 1 else f"{self._stem} {number}",
-                    description="" if description is None else description.value,
-                    schedule=schedule,
-                    action=command,
-                    policy=replace(policy, jitter_percent=percent),
-                )
-            except ScheduleError as error:
-                self._faults.append(Fault(message=str(error), line=setting.line))
-                continue
-            more = (note, _raised(schedule, setting))
-            yield Draft(
-                spec=spec,
-                line=setting.line,
-                notes=(*notes, *filter(None, more)),
-                says=_SAYS,
-                has_made_up_name=True,
-            )
+            return None
+        raised = (_raised(schedule, setting) for schedule, setting in schedules)
+        notes = (*self._notes(service), note, *raised)
+        return Draft(
+            spec=spec,
+            line=schedules[0][1].line,
+            notes=tuple(filter(None, notes)),
+            says=_SAYS,
+            has_made_up_name=True,
+        )
 
     def _policy(self, service: UnitFile, reader: ServiceReader) -> Policy:
         return Policy(

@@ -22,16 +22,18 @@ from halo_scheduler.model import (
     Manual,
     Outcome,
     Schedule,
+    Several,
 )
 from halo_scheduler.model.plans import Topic
+from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.rules.chains import ChainLink, LinkState, chain_of
 from halo_scheduler.rules.situation import due_waiting, read_situations
 from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.schedule.calendar import quiet_at
-from halo_scheduler.schedule.next_run import next_run, previous_run
+from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
-from halo_scheduler.why.inquiry import Answer, Inquiry, Span, Verdict
+from halo_scheduler.why.inquiry import Answer, Inquiry, Span, Verdict, points_beside
 from halo_scheduler.why.journal import assistant_sentences, is_awake
 from halo_scheduler.why.no_run import not_a_point_sentence
 from halo_scheduler.why.past import answer_past
@@ -64,10 +66,13 @@ _MOST_RUNS = 10
 _NOT_THERE = {Verdict.BEFORE_IT_EXISTED, Verdict.REMOVED}
 
 
-def clock_change_sentences(schedule: Schedule, span: Span, now_ms: int) -> list[str]:
+def clock_change_sentences(schedule: Schedule | Several, span: Span, now_ms: int) -> list[str]:
     """Return why a cron job runs at a shifted time, or in one of two passes, because of a clock change in a span."""
-    if not isinstance(schedule, Cron):
-        return []
+    crons = [item for item in schedules_of(schedule) if isinstance(item, Cron)]
+    return list(dict.fromkeys(words for cron in crons for words in _of_cron(cron, span, now_ms)))
+
+
+def _of_cron(schedule: Cron, span: Span, now_ms: int) -> list[str]:
     since_s, until_s = span.since // SECOND_MS, -(-span.until // SECOND_MS)
     zone = find_zone(schedule.timezone)
     changes = clock_changes(zone, since_s - _NEAR_S, until_s + _NEAR_S)
@@ -262,8 +267,7 @@ def _not_a_point(inquiry: Inquiry) -> Answer | None:
     if isinstance(schedule, After):
         sentence = f"It runs {describe(schedule)}, so only its next run is known."
         return inquiry.answer(Verdict.NOT_A_POINT, sentence, *_next(inquiry))
-    before = previous_run(schedule, inquiry.span.since - 1, anchor_at=anchor_at)
-    after = next_run(schedule, inquiry.span.until - 1, anchor_at=anchor_at)
+    before, after = points_beside(schedule, anchor_at, inquiry.span)
     return inquiry.answer(
         Verdict.NOT_A_POINT,
         not_a_point_sentence(inquiry, before, after),

@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import Any, Self
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import After, Cron, JobSpec, Manual, Outcome, Schedule, StatusReason
+from halo_scheduler.model import Cron, JobSpec, Outcome, Schedule, Several, StatusReason
 from halo_scheduler.model.codec import Value
-from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.model.schedules import without_after
+from halo_scheduler.schedule.next_run import next_run, previous_run
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
@@ -135,19 +136,29 @@ class Timeline:
         edit = next((edit for edit in self._edits if edit.at > at), None)
         return self._record.spec if edit is None else _spec(edit.detail.get("before"))
 
-    def schedule_at(self, at: int, schedule: Schedule) -> Schedule:
+    def schedule_at(self, at: int, schedule: Schedule | Several) -> Schedule | Several:
         """Return a schedule as it applied at an instant: without a zone of its own, it used the computer's of then."""
         moved = next((event for event in self._zones if event.at > at), None)
-        if moved is None or not isinstance(schedule, Cron) or schedule.timezone is not None:
+        if moved is None:
             return schedule
+        zone = moved.detail.get("before")
         with suppress(ScheduleError):
-            return replace(schedule, timezone=moved.detail.get("before"))
+            if not isinstance(schedule, Several):
+                return _in_zone(schedule, zone)
+            entries = (replace(entry, schedule=_in_zone(entry.schedule, zone)) for entry in schedule.entries)
+            return Several(tuple(entries))
         return schedule
+
+
+def _in_zone(schedule: Schedule, zone: str | None) -> Schedule:
+    """Return a schedule with a zone where it has none of its own."""
+    is_local = isinstance(schedule, Cron) and schedule.timezone is None
+    return replace(schedule, timezone=zone) if isinstance(schedule, Cron) and is_local else schedule
 
 
 def _moves_times(edit: Event) -> bool:
     before, after = edit.detail.get("before", {}), edit.detail.get("after", {})
-    return any(before.get(name) != after.get(name) for name in ("schedule", "anchor_at"))
+    return any(before.get(name) != after.get(name) for name in ("schedule", "schedules", "anchor_at"))
 
 
 def _spec(data: object) -> JobSpec | None:
@@ -243,7 +254,7 @@ class Inquiry:
     now_ms: int
     timeline: Timeline
     spec: JobSpec
-    schedule: Schedule
+    schedule: Schedule | Several
     point: int | None
     is_readable: bool
 
@@ -286,9 +297,14 @@ class Inquiry:
         )
 
 
-def point_in(schedule: Schedule, anchor_at: int, span: Span) -> int | None:
+def point_in(schedule: Schedule | Several, anchor_at: int, span: Span) -> int | None:
     """Return the first time of a schedule in a span; `after` and `manual` have none."""
-    if isinstance(schedule, After | Manual):
-        return None
-    point = next_run(schedule, span.since - 1, anchor_at=anchor_at)
+    point = next_run(without_after(schedule), span.since - 1, anchor_at=anchor_at)
     return point if span.has(point) else None
+
+
+def points_beside(schedule: Schedule | Several, anchor_at: int, span: Span) -> tuple[int | None, int | None]:
+    """Return the times of a schedule before and after a span."""
+    timed = without_after(schedule)
+    before = previous_run(timed, span.since - 1, anchor_at=anchor_at)
+    return before, next_run(timed, span.until - 1, anchor_at=anchor_at)

@@ -16,9 +16,8 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.rules.chains import chain_of, waiting_runs
 from halo_scheduler.rules.situation import due_waiting
-from halo_scheduler.schedule.next_run import next_run, previous_run
 from halo_scheduler.schedule.passed_over import reason_at
-from halo_scheduler.why.inquiry import Answer, Downtime, Inquiry, SpellKind, Verdict, point_in
+from halo_scheduler.why.inquiry import Answer, Downtime, Inquiry, SpellKind, Verdict, point_in, points_beside
 from halo_scheduler.why.journal import by_words, gap_at
 from halo_scheduler.why.runs import passed_reasons, passed_words, run_sentences
 from halo_scheduler.wording.plans import Predecessor, ends_in_words
@@ -88,8 +87,7 @@ def not_a_point(inquiry: Inquiry, spell: Downtime | None) -> Answer:
         return found
     if isinstance(schedule, Manual):
         return inquiry.answer(Verdict.NOT_A_POINT, _by_hand(inquiry), *runs_beside(inquiry), *also)
-    before = previous_run(schedule, inquiry.span.since - 1, anchor_at=anchor_at)
-    after = next_run(schedule, inquiry.span.until - 1, anchor_at=anchor_at)
+    before, after = points_beside(schedule, anchor_at, inquiry.span)
     return inquiry.answer(
         Verdict.NOT_A_POINT,
         not_a_point_sentence(inquiry, before, after),

@@ -13,6 +13,7 @@ from halo_scheduler.store.store import Store
 from halo_scheduler.wording.measures import duration_in_words, when_in_words
 from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
 from halo_scheduler.wording.plans import ADVISERS
+from halo_scheduler.wording.schedules import describe
 
 _LONGEST = 300
 _PASSED: dict[str, str] = {
@@ -103,8 +104,8 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
     if run.outcome is Outcome.RUNNING and run.error:
         return [f"A run was claimed {when_in_words(_at(run), now_ms)} and is {run.error}."]
     if run.outcome is Outcome.RUNNING:
-        return [f"{start} and is still running.", *_why_planned(store, run), *_note(run)]
-    return [f"{start} and {_end(run)}", *_why_planned(store, run), *_note(run)]
+        return [f"{start} and is still running.", *_origin(store, run), *_note(run)]
+    return [f"{start} and {_end(run)}", *_origin(store, run), *_note(run)]
 
 
 def passed_words(reason: str) -> str:
@@ -161,6 +162,19 @@ def _end(run: Run) -> str:
 
 def _took(duration_ms: int) -> str:
     return " within a second" if duration_ms < SECOND_MS else f" after {duration_in_words(duration_ms)}"
+
+
+def _origin(store: Store, run: Run) -> list[str]:
+    """Return which of several schedules a run came from, and what else decided its time."""
+    job = store.jobs.get(run.job_id) if run.schedule_keys else None
+    if job is None:
+        return _why_planned(store, run)
+    found = {entry.key: entry for entry in job.spec.schedules}
+    words = [
+        describe(found[key].schedule) if key in found else f"one that is gone ({key})"
+        for key in run.schedule_keys
+    ]
+    return [f"Its schedule: {'; '.join(words)}.", *_why_planned(store, run)]
 
 
 def _why_planned(store: Store, run: Run) -> list[str]:

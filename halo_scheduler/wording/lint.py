@@ -17,6 +17,7 @@ from halo_scheduler.grammar.english import MONTHS, clock_time, counted, listed, 
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, SECOND_MS, YEAR_MS, interval_in_words
 from halo_scheduler.grammar.zone import ClockChange, clock_changes, find_zone, local_time, wall_time
 from halo_scheduler.model import SHORTEST_EVERY_MS, After, Cron, Every, Manual, Once, Schedule, Several
+from halo_scheduler.model.schedules import without_after
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.wording.schedules import once_wall_time
 
@@ -233,7 +234,7 @@ def _overlap(
     if time_limit_ms is None or distance_ms is None or distance_ms >= time_limit_ms:
         return
     pace, limit = (
-        interval_in_words(distance_ms),
+        interval_in_words(-(-distance_ms // SECOND_MS) * SECOND_MS),
         interval_in_words(-(-time_limit_ms // SECOND_MS) * SECOND_MS),
     )
     message = f"Runs are {pace} apart but may take up to {limit}; those due meanwhile are coalesced into one."
@@ -246,6 +247,7 @@ def _shortest_distance(schedule: Schedule | Several, now_ms: int, anchor_at: int
         return schedule.every_ms
     if not isinstance(schedule, Cron | Several):
         return None
+    schedule = without_after(schedule)
     points = [now_ms]
     while len(points) <= _COMPARED_RUNS:
         point = next_run(schedule, points[-1], anchor_at=anchor_at)

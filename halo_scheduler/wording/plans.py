@@ -29,7 +29,7 @@ from halo_scheduler.model.quiet_times import Quiet
 from halo_scheduler.model.situation import waiting_of
 from halo_scheduler.wording.conditions import describe_condition
 from halo_scheduler.wording.measures import duration_in_words, moment_in_words, when_in_words
-from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.schedules import describe, describe_entries
 from halo_scheduler.wording.status import awaited_words, shortage_words, waiting_words
 
 _SENTENCES = {
@@ -217,7 +217,7 @@ def _sentence(job: Job, step: Step, now_ms: int, attempt: int) -> str:
 def _baseline(job: Job, at: str) -> str:
     if isinstance(job.schedule, After) and job.last_ended_at is None:
         return "It has never run, so it is due at once."
-    return f"Next: {at} ({describe(job.schedule)})."
+    return f"Next: {at} ({describe_entries(job.schedule, job.next_keys)})."
 
 
 def _hint(job: Job, step: Step, now_ms: int, took: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import assert_never
 
@@ -9,6 +10,7 @@ from halo_scheduler.grammar.english import clock_time, short_date, time_of_day, 
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 from halo_scheduler.grammar.zone import MINUTE_S, local_time, wall_seconds, wall_time
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
+from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.model.situation import is_late
 
 _DAYS_BY_NAME = 7
@@ -41,6 +43,12 @@ def describe(schedule: Schedule | Several) -> str:
             assert_never(schedule)
 
 
+def describe_entries(schedule: Schedule | Several, keys: Iterable[str]) -> str:
+    """Return what those of several schedules mean that have the given keys; the whole if none is left."""
+    found = schedule.find(keys) if isinstance(schedule, Several) else ()
+    return "; ".join(describe(entry.schedule) for entry in found) or describe(schedule)
+
+
 def _once(schedule: Once) -> str:
     moment = once_wall_time(schedule)
     offset_s = wall_seconds(moment) - schedule.due_at // SECOND_MS
@@ -56,11 +64,13 @@ def _offset(offset_s: int) -> str:
     return f"{'-' if offset_s < 0 else '+'}{hours:02}:{minutes:02}"
 
 
-def following_words(schedule: Schedule) -> str:
+def following_words(schedule: Schedule | Several) -> str:
     """Return that later runs depend on how long each takes, if so; else ""."""
-    return (
-        f"then {interval_in_words(schedule.after_ms)} after each ends" if isinstance(schedule, After) else ""
-    )
+    gaps = [item.after_ms for item in schedules_of(schedule) if isinstance(item, After)]
+    if not gaps:
+        return ""
+    also = "and" if isinstance(schedule, Several) else "then"
+    return f"{also} {interval_in_words(min(gaps))} after each ends"
 
 
 def describe_when(at: int, now_ms: int, *, timezone: str | None = None) -> str:

@@ -5,17 +5,28 @@ from __future__ import annotations
 import shlex
 from typing import assert_never
 
-from halo_scheduler.model import Action, Callback, Command, Cron, HttpRequest, Prompt, Reminder, Schedule
+from halo_scheduler.model import (
+    Action,
+    Callback,
+    Command,
+    Cron,
+    HttpRequest,
+    Prompt,
+    Reminder,
+    Schedule,
+    Several,
+)
+from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.short_schedules import describe_shortly
 
 
 def searched_text(
-    name: str, group: str | None, description: str, schedule: Schedule, action: Action | None = None
+    name: str, group: str | None, description: str, schedule: Schedule | Several, action: Action | None = None
 ) -> str:
     """Return name, group, description, action and schedule of a job, folded for comparison."""
-    written = schedule.cron if isinstance(schedule, Cron) else ""
-    whens = (describe(schedule), describe_shortly(schedule), written)
+    written = [item.cron for item in schedules_of(schedule) if isinstance(item, Cron)]
+    whens = (describe(schedule), describe_shortly(schedule), *written)
     does = "" if action is None else action_text(action)
     return "\n".join((name, group or "", description, does, *whens)).casefold()
 

@@ -31,7 +31,7 @@ from halo_scheduler.model import (
     StatusReason,
     WaitingFor,
 )
-from halo_scheduler.rules import planning
+from halo_scheduler.rules import grid, planning
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.requests import Request, RequestKind
 
@@ -394,7 +394,7 @@ def test_jobs_that_cannot_be_claimed_do_not_starve_the_others(
     bench = Bench(tmp_path / "halo.db", max_concurrent=1)
     for name in ("a", "b", "c"):
         bench.scheduler.add_job(name, Every("1h"), job_id=name)
-    real = planning.passed_over
+    real = grid.passed_over
 
     def stumble(record: Any) -> int:
         if record.id != "c":

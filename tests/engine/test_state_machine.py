@@ -19,10 +19,23 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
-from machine import Bench
+from machine import START, Bench
 from surrounded import DISK, GROUP, NAS, SurroundedMachine
 
-from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger
+from halo_scheduler import (
+    After,
+    Cron,
+    Entry,
+    Every,
+    Manual,
+    Once,
+    Outcome,
+    Policy,
+    Retry,
+    Run,
+    Several,
+    Trigger,
+)
 from halo_scheduler.engine import handle
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.model import (
@@ -39,9 +52,19 @@ from halo_scheduler.model import (
     Schedule,
     StatusReason,
 )
+from halo_scheduler.model.schedules import combine
+from halo_scheduler.rules.grid import has_after
 from halo_scheduler.schedule.calendar import local_day
 
-_SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
+_SCHEDULES: st.SearchStrategy[Schedule | Several] = st.one_of(
+    st.sampled_from(
+        [
+            combine([Every("1m"), Cron("* * * * *", timezone="UTC")]),
+            combine([Every("40s"), Entry(Every("1h"), anchor_at=START + 7_000)]),
+            combine([Cron("*/7 * * * *", timezone="UTC"), Cron("30 2 * * *", timezone="Europe/Berlin")]),
+            combine([After("30s"), Cron("*/5 * * * *", timezone="UTC")]),
+        ]
+    ),
     st.sampled_from([Every("10s"), Every("1m"), Every("1h"), After("30s"), After("10m"), Manual()]),
     st.sampled_from([Cron("* * * * *", timezone="UTC"), Cron("30 2 * * *", timezone="Europe/Berlin")]),
 )
@@ -79,7 +102,9 @@ class SchedulerMachine(SurroundedMachine):
         on=st.sampled_from(FollowOn),
         schedule=st.sampled_from([Every("10s"), Every("1h"), Manual()]),
     )
-    def open(self, first: Policy, second: Policy, on: FollowOn, schedule: Schedule) -> MultipleResults[str]:
+    def open(
+        self, first: Policy, second: Policy, on: FollowOn, schedule: Schedule | Several
+    ) -> MultipleResults[str]:
         """Begin with two jobs, of which one follows the other."""
         self.folder = tempfile.TemporaryDirectory()
         self.patch = patch.object(handle, "is_alive", lambda _pid, _start: False)
@@ -87,7 +112,7 @@ class SchedulerMachine(SurroundedMachine):
         self.bench = Bench(Path(self.folder.name) / "halo.db", max_concurrent=2)
         self.names = 0
         # Jobs that were never edited, while the clock never went back: there, every point counts.
-        self.steady: dict[str, tuple[Schedule, int]] = {}
+        self.steady: dict[str, tuple[Schedule | Several, int]] = {}
         self.onces: dict[str, int] = {}
         self.starts_checked = self.starts_seen = 0
         self.ends_seen = set()
@@ -104,10 +129,10 @@ class SchedulerMachine(SurroundedMachine):
             self.folder.cleanup()
 
     @rule(target=jobs, schedule=_SCHEDULES, policy=_POLICIES, group=_GROUPS)
-    def add(self, schedule: Schedule, policy: Policy, group: str | None) -> str:
+    def add(self, schedule: Schedule | Several, policy: Policy, group: str | None) -> str:
         return self._add(schedule, policy, group)
 
-    def _add(self, schedule: Schedule, policy: Policy, group: str | None) -> str:
+    def _add(self, schedule: Schedule | Several, policy: Policy, group: str | None) -> str:
         self.names += 1
         # Ids in order: among jobs due at the same time, the id decides who gets a place.
         job_id = f"{self.names:04}"
@@ -136,7 +161,7 @@ class SchedulerMachine(SurroundedMachine):
         return self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id)
 
     @rule(job_id=jobs, schedule=_SCHEDULES)
-    def edit(self, job_id: str, schedule: Schedule) -> None:
+    def edit(self, job_id: str, schedule: Schedule | Several) -> None:
         self.steady.pop(job_id, None)
         self.onces.pop(job_id, None)
         try:
@@ -430,7 +455,7 @@ class SchedulerMachine(SurroundedMachine):
         if not hasattr(self, "bench"):
             return
         for job_id, (schedule, added_at) in self.steady.items():
-            if isinstance(schedule, Every | Cron):
+            if isinstance(schedule, Every | Cron | Several) and not has_after(schedule):
                 jitter_percent = self._record(job_id).spec.policy.jitter_percent
                 account = GridAccount(job_id, schedule, added_at, jitter_percent)
                 account.check(self.bench.scheduler.get_run_log(job_id, limit=100_000))

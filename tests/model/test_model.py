@@ -554,8 +554,8 @@ def test_a_whole_amount_of_money_is_kept_as_a_number_with_decimals() -> None:
         ({"schedule": {"kind": "every", "every": "x"}}, "schedule.every: cannot read the interval"),
         ({"action": {"kind": "command", "argv": [5]}}, "action.argv[0]: must be text"),
         ({"policy": {"retry": []}}, "policy.retry: must be an object"),
-        ({"version": 2}, "version: must be 1; a newer one needs a newer Halo"),
-        ({"version": True}, "version: must be 1"),
+        ({"version": 3}, "version: must be 1 or 2; a newer one needs a newer Halo"),
+        ({"version": True}, "version: must be 1 or 2"),
         ({"status": "idle"}, "status: is not a known field"),
     ],
 )

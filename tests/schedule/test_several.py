@@ -254,7 +254,7 @@ def test_one_schedule_stays_itself() -> None:
             "schedules[1].key",
             "the key of another",
         ),
-        ([Every(f"{n}m") for n in range(1, 22)], "schedules", "at most 20 schedules"),
+        ([Every(f"{n}m") for n in range(1, 102)], "schedules", "at most 100 schedules"),
         ([Every("1h"), "2h"], "schedules[1].schedule", "one schedule, like Every('15m')"),
     ],
 )

@@ -73,6 +73,7 @@ _RECORD = JobRecord(
     waiting_details=WaitingDetails(conditions=(MainsPower(),), until=5),
     waits_until=17,
     last_ended_at=19,
+    next_keys="morning,2",
 )
 
 

@@ -22,6 +22,7 @@ from halo_scheduler.store.connection import Database
 from halo_scheduler.store.store import Store
 
 _NOW = 1_700_000_000_000
+_WITH_LAST_END = 10
 _JOBS = {
     "limit": ("at_capacity", "", None),
     "power": ("condition", "mains power and network", _NOW + 60_000),

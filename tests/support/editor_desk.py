@@ -77,11 +77,9 @@ class Desk:
     def __init__(self, editor: JobEditor) -> None:
         self.editor = editor
         self.saved: list[JobSpec] = []
-        self.seconds: list[JobSpec] = []
         self.tests: list[JobSpec] = []
         self.stops = 0
         editor.saved.connect(self.saved.append)
-        editor.second_job_requested.connect(self.seconds.append)
         editor.test_requested.connect(self.tests.append)
         editor.test_stop_requested.connect(self._count_stop)
 

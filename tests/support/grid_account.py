@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halo_scheduler import Cron, Every, Outcome, Run, Trigger, count_due
+from halo_scheduler import Cron, Every, Outcome, Run, Several, Trigger, count_due
 from halo_scheduler.model import PassedReason
-from halo_scheduler.rules.planning import MOST_COUNTED
-from halo_scheduler.schedule.next_run import jitter_ms, next_run, previous_run
+from halo_scheduler.rules.grid import MOST_COUNTED
+from halo_scheduler.schedule.next_run import DueCount, Jitter, jitter_ms, next_run, previous_run
 from halo_scheduler.schedule.passed_over import read_summary
 
 
 class GridAccount:
     """The grid of a job since it was added, compared with the runs that were recorded for it."""
 
-    def __init__(self, job_id: str, schedule: Every | Cron, added_at: int, jitter_percent: int) -> None:
+    def __init__(
+        self, job_id: str, schedule: Every | Cron | Several, added_at: int, jitter_percent: int
+    ) -> None:
         self._job_id = job_id
         self._schedule = schedule
         self._added_at = added_at
         self._jitter_percent = jitter_percent
+        self._jitter = Jitter(jitter_percent, job_id)
 
     def check(self, log: Sequence[Run]) -> None:
         """Assert that each point up to the newest slot had its run or was counted as passed over by one."""
@@ -26,7 +29,7 @@ class GridAccount:
         if not slots or any(run.passed_over >= MOST_COUNTED - 1 for run in slots):
             return
         until_at = max(_counted_until(run) for run in slots)
-        expected = count_due(self._schedule, self._added_at, until_at, anchor_at=self._added_at)
+        expected = self._count(self._added_at, until_at)
         # A retry belongs to the slot of its first attempt, but a missed one also counts the points it passed over.
         own = sum(run.attempt == 1 and self._has_own_point(run.slot_at or 0) for run in slots)
         passed_over = sum(run.passed_over for run in slots)
@@ -51,11 +54,16 @@ class GridAccount:
             return 0
         began_at = run.started_at if failed_at is None else failed_at
         ended_at = run.started_at if run.finished_at is None else run.finished_at
-        return int(count_due(self._schedule, began_at, ended_at, anchor_at=self._added_at))
+        return int(self._count(began_at, ended_at))
+
+    def _count(self, since: int, until: int) -> DueCount:
+        return count_due(self._schedule, since, until, anchor_at=self._added_at, jitter=self._jitter)
 
     def _has_own_point(self, slot_at: int) -> bool:
         """Tell whether a slot is a grid point, perhaps with its jitter; those of a backoff lie between two."""
-        point = previous_run(self._schedule, slot_at, anchor_at=self._added_at)
+        point = previous_run(self._schedule, slot_at, anchor_at=self._added_at, jitter=self._jitter)
+        if isinstance(self._schedule, Several):
+            return point == slot_at
         return point is not None and slot_at in (point, point + self._jitter_ms(point))
 
     def _jitter_ms(self, point: int) -> int:

@@ -7,7 +7,7 @@ import re
 import pytest
 from timing import at_most_ms
 
-from halo_scheduler.model import After, Cron, JobSpec, Manual, Prompt, Schedule
+from halo_scheduler.model import After, Cron, JobSpec, Manual, Prompt
 from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.transfer.drafts import Drafts
 from halo_scheduler.transfer.exporting import read_jobs
@@ -65,7 +65,7 @@ def _prompt(spec: JobSpec) -> Prompt:
 
 def test_each_schedule_becomes_a_prompt_in_the_group_of_its_agent() -> None:
     specs = _specs(_AGENT)
-    schedules: dict[str, Schedule] = {name: spec.schedule for name, spec in specs.items()}
+    schedules = {name: spec.schedule for name, spec in specs.items()}
     assert schedules == {
         "coder/issues": After("5m"),
         "coder/daily": Cron("0 9 * * 1-5", "Europe/Berlin"),
@@ -245,3 +245,22 @@ def test_runs_of_an_agent_are_spread_by_five_percent() -> None:
         "coder/hook": 0,
         "coder/talk": 0,
     }
+
+
+def test_schedules_of_one_prompt_are_one_job_with_their_names_as_keys() -> None:
+    text = """
+name: reviewer
+default_prompt: Look at the open changes.
+schedules:
+  morning: {type: cron, cron: 0 9 * * 1-5}
+  Late one: {type: cron, cron: 30 16 * * 1-5}
+  own: {type: interval, interval: 2h, prompt: Tidy up.}
+  off: {type: cron, cron: "@weekly", enabled: false}
+  hook: {type: webhook}
+"""
+    specs = _specs(text, "/srv/agents/reviewer.yaml")
+    assert list(specs) == ["reviewer/morning", "reviewer/own", "reviewer/off", "reviewer/hook"]
+    assert [(entry.key, entry.schedule) for entry in specs["reviewer/morning"].schedules] == [
+        ("morning", Cron("0 9 * * 1-5")),
+        ("1", Cron("30 16 * * 1-5")),
+    ]

@@ -181,7 +181,7 @@ def test_a_bad_job_does_not_keep_the_others_out() -> None:
     ("content", "refusal"),
     [
         (b"jobs: []", "line 1, version: is missing; write version: 1"),
-        (b"version: 2\njobs: []", "line 1, version: must be 1; a newer one needs a newer Halo"),
+        (b"version: 3\njobs: []", "line 1, version: must be 1 or 2; a newer one needs a newer Halo"),
         (b"version: one\njobs: []", "line 1, version: must be 1"),
         (b"- name: backup", "line 1: this file holds no jobs of Halo"),
         (b"backup", "line 1: this file holds no jobs of Halo"),

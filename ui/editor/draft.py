@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from halo_scheduler.model import Command, Cron, JobSpec, StatusReason
@@ -54,10 +54,3 @@ class Draft:
         """Return whether another job has this name."""
         is_own = self.spec is not None and not self.is_new and name == self.spec.name
         return name in self.taken_names and not is_own
-
-    def second(self, spec: JobSpec) -> JobSpec:
-        """Return a copy of a spec under an unused name."""
-        number = 2
-        while self.is_taken(name := f"{spec.name[:190]} ({number})"):
-            number += 1
-        return replace(spec, name=name)

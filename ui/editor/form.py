@@ -8,7 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import QElapsedTimer, QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from halo_scheduler.model import Cron, JobSpec
+from halo_scheduler.model import JobSpec
 from ui.backend.backend import Backend
 from ui.editor.conditions.page import ConditionsPage
 from ui.editor.next_jobs.page import NextJobsPage
@@ -37,7 +37,6 @@ class Form(QStackedWidget):
     edited = Signal()
     learned = Signal()
     completed = Signal()
-    second_wanted = Signal()
     job_wanted = Signal(str)
     quiet_times_wanted = Signal()
     secret_wanted = Signal()
@@ -127,10 +126,6 @@ class Form(QStackedWidget):
         """Show the prompt as the agent would receive it."""
         self._what.preview_prompt(reading.what, self._draft.job_id)
 
-    def split_off_schedule(self) -> Cron | None:
-        """Remove the times that need a second job and return that job's schedule."""
-        return self.pages.when.split_off_schedule()
-
     # --- Building -------------------------------------------------------------------------------------
 
     def _build_on(self) -> None:
@@ -199,7 +194,6 @@ class Form(QStackedWidget):
         yield from when.build()
         yield
         when.load(spec, is_new=self._draft.is_new)
-        when.second_wanted.connect(self.second_wanted)
         self._add(when)
         return when
 

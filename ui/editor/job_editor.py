@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -40,8 +39,6 @@ class JobEditor(QDialog):
 
     saved = Signal(object)
     """The JobSpec to store; answer with `accept()` or `show_error()`, after `show_saving()` if that takes long."""
-    second_job_requested = Signal(object)
-    """A JobSpec for a second job, to be opened in an editor of its own."""
     test_requested = Signal(object)
     """The JobSpec to run now; answer with `show_test_started()`, `feed_test()`, `show_test_ended()`."""
     test_stop_requested = Signal()
@@ -116,7 +113,6 @@ class JobEditor(QDialog):
     def _connect(self) -> None:
         self._form.edited.connect(self._note_edit)
         self._form.completed.connect(self._check)
-        self._form.second_wanted.connect(self._make_second)
         self._form.learned.connect(self._check_timer.start)
         self._form.job_wanted.connect(self.job_requested)
         self._form.quiet_times_wanted.connect(self.quiet_times_requested)
@@ -244,7 +240,6 @@ class JobEditor(QDialog):
         reading = self._reading = self._form.read(self._backend.now_ms())
         problems = self._problems()
         self._form.show_problems(problems)
-        self._form.pages.when.can_split(reading.name is not None and reading.action is not None)
         self._show_summaries(reading, problems)
         self._show_state()
 
@@ -334,14 +329,6 @@ class JobEditor(QDialog):
         spec = self._tested_spec
         if spec is not None and not self._is_testing:
             self.test_requested.emit(spec)
-
-    def _make_second(self) -> None:
-        schedule = self._form.split_off_schedule()
-        self._check()
-        spec = self._read.spec
-        if schedule is not None and self._read.name is not None and self._read.action is not None:
-            base = spec or self._read.stand_in(schedule)
-            self.second_job_requested.emit(self._draft.second(replace(base, schedule=schedule)))
 
     def _discard(self) -> None:
         self._is_closing = True

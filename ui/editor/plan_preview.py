@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from halo_scheduler.grammar.interval import DAY_MS
-from halo_scheduler.model import After, Cron, InQuietTime, Policy, Schedule, Situation
+from halo_scheduler.model import After, Cron, InQuietTime, Policy, Schedule, Several, Situation
 from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.model.schedules import schedules_of, without_after
 from halo_scheduler.model.situation import SituationKind
 from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.schedule.next_run import count_due, next_run
@@ -47,7 +48,7 @@ class Preview:
 
 
 def preview_schedule(
-    schedule: Schedule,
+    schedule: Schedule | Several,
     now_ms: int,
     *,
     anchor_at: int,
@@ -67,11 +68,11 @@ def preview_schedule(
     at = next_run(schedule, max(now_ms, paused_until or now_ms), anchor_at=anchor_at)
     while at is not None and len(runs) < SHOWN_RUNS:
         runs.append(at)
-        if isinstance(schedule, After):
-            break
-        at = next_run(schedule, at, anchor_at=anchor_at)
+        at = next_run(without_after(schedule), at, anchor_at=anchor_at)
     limit_ms = None if policy is None else policy.time_limit_ms
     most = None if policy is None else policy.caps.runs_per_day
+    # Times of different zones are shown in the local one.
+    zones = {item.timezone for item in schedules_of(schedule) if isinstance(item, Cron)}
     quiet = ((at, quiet_at(quiet_times, group, at)) for at in runs)
     return Preview(
         now_ms=now_ms,
@@ -83,13 +84,13 @@ def preview_schedule(
         waits_for="" if policy is None else waiting_words(policy.conditions),
         quiet=tuple((at, found) for at, found in quiet if found is not None),
         is_left_out=policy is not None and policy.in_quiet_time is InQuietTime.SKIP,
-        timezone=schedule.timezone if isinstance(schedule, Cron) else None,
+        timezone=zones.pop() if len(zones) == 1 else None,
         pause="" if paused is None else status_words(paused, now_ms),
         is_pause_open=paused is not None and paused_until is None,
     )
 
 
-def _exceeds(most: int, schedule: Schedule, now_ms: int, anchor_at: int) -> bool:
+def _exceeds(most: int, schedule: Schedule | Several, now_ms: int, anchor_at: int) -> bool:
     """Return whether a schedule has more than `most` runs in the next 24 hours."""
     if isinstance(schedule, After):
         # The maximum: runs that take no time.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from halo_scheduler.model import Action, JobSpec, Policy, Schedule
+from halo_scheduler.model import Action, JobSpec, Policy, Schedule, Several
 from ui.editor.conditions.page import ConditionPolicy, ConditionsPage
 from ui.editor.next_jobs.page import NextJobs, NextJobsPage
 from ui.editor.what.page import What, WhatPage
@@ -43,7 +43,7 @@ class Reading:
         """Whether the job is enabled; True while that page has problems."""
         return self.options is None or self.options.enabled
 
-    def stand_in(self, schedule: Schedule) -> JobSpec:
+    def stand_in(self, schedule: Schedule | Several) -> JobSpec:
         """Return a spec with another schedule and defaults for what is still invalid."""
         if self.name is None or self.action is None:
             raise ValueError("a job needs a name and an action")

@@ -120,7 +120,6 @@ class EditorSessions(QObject):
         session.setParent(self)
         self._open.append(session)
         session.saved.connect(self.job_saved)
-        editor.second_job_requested.connect(partial(self.new_from, review=draft.review))
         editor.job_requested.connect(self.edit)
         editor.quiet_times_requested.connect(self.quiet_times_requested)
         editor.secrets_requested.connect(self.secrets_requested)

@@ -31,6 +31,7 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     Examples:
       halo add backup --every 6h -- rsync -a /home /mnt/backup
       halo add report --cron "0 9 * * 1-5" --dir ~/reports -- ./report.sh --weekly
+      halo add tea --cron "0 9 * * *" --cron "30 14 * * *" -- notify-send Tea
       halo add tidy --after 30m --shell /bin/sh -- 'find /tmp/x -mtime +7 -delete'
       halo add ping --every 5m --http GET https://example.org/health
       halo add hook --once "tomorrow 9:00" --http POST https://example.org/hook \\

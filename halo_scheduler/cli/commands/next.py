@@ -148,7 +148,7 @@ def _run_data(run: Upcoming, situation: Situation | None, now_ms: int) -> dict[s
         "at": run.at,
         "trigger": "schedule",
         "is_planned": run.is_planned,
-        "source": job.next_source if run.is_planned else job.schedule.kind,
+        "source": job.next_source if run.is_planned else run.source,
         "waiting_for": None if waiting is None else waiting.kind,
         "waiting_reason": "" if waiting is None else awaited_words(waiting, now_ms),
         "caused_by": None,

@@ -14,7 +14,9 @@ from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.grammar.zone import local_time
-from halo_scheduler.model import After, Cron, Schedule
+from halo_scheduler.model import Cron, Schedule, Several
+from halo_scheduler.model.jobs import schedule_fields
+from halo_scheduler.model.schedules import schedules_of, without_after
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.wording.lint import Note, lint
 from halo_scheduler.wording.schedules import (
@@ -60,27 +62,29 @@ def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> No
         _show(schedule, runs, notes, now_ms)
 
 
-def _next_runs(schedule: Schedule, now_ms: int, anchor_at: int, count: int) -> list[int]:
-    """Return the next runs; only the first for `after`, because later ones depend on when each run ends."""
+def _next_runs(schedule: Schedule | Several, now_ms: int, anchor_at: int, count: int) -> list[int]:
+    """Return the next runs; only the first of `after`, because later ones depend on when each run ends."""
     runs: list[int] = []
     point = next_run(schedule, now_ms, anchor_at=anchor_at)
     while point is not None and len(runs) < count:
         runs.append(point)
-        point = None if isinstance(schedule, After) else next_run(schedule, point, anchor_at=anchor_at)
+        point = next_run(without_after(schedule), point, anchor_at=anchor_at)
     return runs
 
 
-def _as_data(schedule: Schedule, runs: list[int], notes: list[Note]) -> dict[str, object]:
+def _as_data(schedule: Schedule | Several, runs: list[int], notes: list[Note]) -> dict[str, object]:
     return {
-        "schedule": schedule.to_dict(),
+        **schedule_fields(schedule),
         "description": describe(schedule),
         "runs": runs,
         "notes": [{"code": note.code, "severity": note.severity, "message": note.message} for note in notes],
     }
 
 
-def _show(schedule: Schedule, runs: list[int], notes: list[Note], now_ms: int) -> None:
-    timezone = schedule.timezone if isinstance(schedule, Cron) else None
+def _show(schedule: Schedule | Several, runs: list[int], notes: list[Note], now_ms: int) -> None:
+    zones = {item.timezone for item in schedules_of(schedule) if isinstance(item, Cron)}
+    # Times in different zones are shown in the local one.
+    timezone = zones.pop() if len(zones) == 1 else None
     click.secho(describe(schedule), bold=True)
     if runs:
         click.echo()

@@ -1,4 +1,4 @@
-"""The options for a schedule, shared by `add`, `edit` and `preview`."""
+"""The options for schedules, shared by `add`, `edit` and `preview`; all but --manual may be repeated."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ import click
 from halo_scheduler.cli.options.option_values import AnyCommand, SectionOption, or_none, under, with_options
 from halo_scheduler.cli.terminal.completions import complete_zones
 from halo_scheduler.grammar.when import parse_when
-from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
+from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
+from halo_scheduler.model.schedules import combine_like, schedules_of
 
 _option = partial(click.option, cls=SectionOption, section="Schedule")
 
 SCHEDULE_OPTIONS = (
-    _option("--every", metavar="15m", help="Run at a fixed interval, counted from --anchor."),
+    _option(
+        "--every",
+        multiple=True,
+        metavar="15m",
+        help="Run at a fixed interval, counted from --anchor. Schedules may be repeated.",
+    ),
     _option("--anchor", metavar="WHEN", help="Start of the first interval of --every.", default_words="now"),
-    _option("--after", metavar="5m", help="Run again this long after the previous run ends."),
+    _option("--after", multiple=True, metavar="5m", help="Run again this long after the previous run ends."),
     _option(
         "--cron",
+        multiple=True,
         metavar='"0 9 * * 1-5"',
         help="Cron expression: five fields, six with seconds first, or @daily etc.",
     ),
@@ -31,7 +38,12 @@ SCHEDULE_OPTIONS = (
         help='Time zone of --cron, like Europe/Berlin; "none" for the system\'s.',
         default_words="none",
     ),
-    _option("--once", metavar="WHEN", help='Run once: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".'),
+    _option(
+        "--once",
+        multiple=True,
+        metavar="WHEN",
+        help='Run once: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".',
+    ),
     _option("--manual", is_flag=True, default=None, help="Run only manually, or after another job."),
 )
 SCHEDULE_FIELDS = {
@@ -47,37 +59,44 @@ SCHEDULE_FIELDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleOptions:
-    """The schedule options that were given."""
+    """The schedule options that were given; each may be given several times."""
 
-    every: str | None
+    every: tuple[str, ...]
     anchor: str | None
-    after: str | None
-    cron: str | None
+    after: tuple[str, ...]
+    cron: tuple[str, ...]
     tz: str | None
-    once: str | None
+    once: tuple[str, ...]
     manual: bool | None
 
     @under("schedule")
-    def schedule(self, now_ms: int, before: Schedule | None = None) -> Schedule:
-        """Return the schedule that the options describe; without one, that from before."""
-        given = (
-            Every(self.every) if self.every is not None else None,
-            After(self.after) if self.after is not None else None,
-            self._cron(self.cron, before) if self.cron is not None else None,
-            self._once(self.once, now_ms) if self.once is not None else None,
-            Manual() if self.manual else None,
-        )
-        schedules = [schedule for schedule in given if schedule is not None]
-        if not schedules and before is not None:
-            schedules = [self._in_zone(before)]
-        if len(schedules) != 1:
-            raise click.UsageError("give exactly one of --every, --after, --cron, --once and --manual")
-        (schedule,) = schedules
-        if self.tz is not None and not isinstance(schedule, Cron):
+    def schedule(self, now_ms: int, before: Schedule | Several | None = None) -> Schedule | Several:
+        """Return the schedules that the options describe; without any, those from before."""
+        given: list[Schedule] = [
+            *map(Every, self.every),
+            *map(After, self.after),
+            *(self._cron(expression, before) for expression in self.cron),
+            *(self._once(when, now_ms) for when in self.once),
+        ]
+        if self.manual and given:
+            raise click.UsageError("--manual needs no other schedule")
+        if self.manual:
+            given = [Manual()]
+        if not given and before is None:
+            raise click.UsageError("give a schedule: --every, --after, --cron, --once or --manual")
+        if len(set(given)) < len(given):
+            raise click.UsageError("the same schedule is given twice")
+        found = self._combined(given, before)
+        if self.tz is not None and not any(isinstance(item, Cron) for item in schedules_of(found)):
             raise click.UsageError("--tz needs --cron")
-        if self.anchor is not None and not isinstance(schedule, Every):
+        if self.anchor is not None and not any(isinstance(item, Every) for item in schedules_of(found)):
             raise click.UsageError("--anchor needs --every")
-        return schedule
+        return found
+
+    def _combined(self, given: list[Schedule], before: Schedule | Several | None) -> Schedule | Several:
+        if len(given) > 1:
+            return combine_like(given, before)
+        return given[0] if given or before is None else self._in_zone(before)
 
     @under("anchor_at")
     def anchor_at(self, now_ms: int, before: int | None = None) -> int:
@@ -90,15 +109,22 @@ class ScheduleOptions:
     def _once(self, when: str, now_ms: int) -> Once:
         return Once(parse_when(when, now_ms))
 
-    def _cron(self, expression: str, before: Schedule | None) -> Cron:
-        if self.tz is None and isinstance(before, Cron):
-            return Cron(expression, timezone=before.timezone)
+    def _cron(self, expression: str, before: Schedule | Several | None) -> Cron:
+        zones = {item.timezone for item in schedules_of(before or Manual()) if isinstance(item, Cron)}
+        if self.tz is None and len(zones) == 1:
+            return Cron(expression, timezone=zones.pop())
         return Cron(expression, timezone=or_none(self.tz))
 
-    def _in_zone(self, before: Schedule) -> Schedule:
-        if self.tz is None or not isinstance(before, Cron):
+    def _in_zone(self, before: Schedule | Several) -> Schedule | Several:
+        if self.tz is None:
             return before
-        return replace(before, timezone=or_none(self.tz))
+        if isinstance(before, Several):
+            entries = [replace(entry, schedule=self._moved(entry.schedule)) for entry in before.entries]
+            return Several(tuple(entries))
+        return self._moved(before)
+
+    def _moved(self, schedule: Schedule) -> Schedule:
+        return replace(schedule, timezone=or_none(self.tz)) if isinstance(schedule, Cron) else schedule
 
 
 def schedule_options(command: AnyCommand) -> AnyCommand:

@@ -24,12 +24,14 @@ from halo_scheduler.model import (
     ProcessAction,
     Question,
     Reminder,
+    Several,
     Situation,
     StatusReason,
 )
 from halo_scheduler.model.codec import encode
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.rules.chains import Chain, ChainLink, LinkState, WaitingRun, alike
+from halo_scheduler.rules.grid import is_used_up
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.service.lookup import open_questions
@@ -144,7 +146,7 @@ def details(job: Job, context: JobContext, now_ms: int) -> list[tuple[str, str]]
         ("does", action_words(job.action)),
         *more_words(job.action),
         ("work", work_words(job.action)),
-        ("when", describe(job.schedule)),
+        *(("when", words) for words in _when_words(job, now_ms)),
         ("starts", condition_words(job.policy)),
         ("quiet", _quiet_words(job, context.quiet_times, now_ms)),
         *(("follows", _link_words(link)) for link in context.chain.before),
@@ -158,6 +160,16 @@ def details(job: Job, context: JobContext, now_ms: int) -> list[tuple[str, str]]
         *(("question", _question_words(question)) for question in context.questions),
     ]
     return [(label, text) for label, text in found if text]
+
+
+def _when_words(job: Job, now_ms: int) -> list[str]:
+    """Return the schedule; of several each with its key, by which runs name it."""
+    if not isinstance(job.schedule, Several):
+        return [describe(job.schedule)]
+    return [
+        f"{entry.key}: {describe(entry.schedule)}{' (used)' if is_used_up(entry.schedule, now_ms) else ''}"
+        for entry in job.schedules
+    ]
 
 
 def print_details(job: Job, context: JobContext, now_ms: int) -> None:

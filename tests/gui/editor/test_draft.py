@@ -25,14 +25,3 @@ def test_a_stored_job_may_keep_its_own_name_and_a_copy_may_not() -> None:
     stored = Draft(spec=spec, job_id="1", is_new=False, taken_names=names)
     copy = Draft(spec=spec, taken_names=names)
     assert (stored.is_taken("job"), stored.is_taken("other"), copy.is_taken("job")) == (False, True, True)
-
-
-def test_a_second_job_has_a_name_of_its_own() -> None:
-    spec = JobSpec(name="job", schedule=Manual())
-    assert Draft().second(spec).name == "job (2)"
-    assert Draft(taken_names=frozenset({"job (2)", "job (3)"})).second(spec).name == "job (4)"
-
-
-def test_a_second_job_of_a_long_name_is_not_too_long() -> None:
-    spec = JobSpec(name="n" * 200, schedule=Manual())
-    assert len(Draft().second(spec).name) <= 200

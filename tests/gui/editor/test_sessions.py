@@ -213,20 +213,6 @@ def test_a_copy_of_what_nobody_has_reviewed_waits_for_that_too(
         Assistant(stage.scheduler).resume_job(copy.id)
 
 
-def test_a_second_job_made_of_what_nobody_has_reviewed_waits_for_that_too(stage: Stage, qtbot: QtBot) -> None:
-    job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND, paused_by=StatusReason.IMPORTED)
-    stage.editing.edit(job_id)
-    first = stage.editor()
-    first.second_job_requested.emit(_spec("second"))
-    qtbot.waitUntil(lambda: len(stage.editors()) == 2)
-    (second,) = (editor for editor in stage.editors() if editor is not first)
-    second.saved.emit(_spec("second"))
-    qtbot.waitUntil(lambda: len(stage.saved) == 1)
-    made = stage.scheduler.get_job(stage.saved[0])
-    assert made is not None
-    assert made.review is StatusReason.IMPORTED
-
-
 def test_a_second_job_is_not_lost_by_closing_its_editor(stage: Stage) -> None:
     stage.editing.new_from(_spec("second"))
     editor = stage.editor()

@@ -46,49 +46,42 @@ class DayTimes:
     weekdays: frozenset[int]
     times: tuple[tuple[int, int], ...]
 
-    @property
-    def minutes(self) -> tuple[int, ...]:
-        """The distinct minutes."""
-        return tuple(sorted({minute for _, minute in self.times}))
-
-    @property
-    def hours(self) -> tuple[int, ...]:
-        """The distinct hours."""
-        return tuple(sorted({hour for hour, _ in self.times}))
-
-    @property
-    def needs_two_jobs(self) -> bool:
-        """Whether the hours have different minutes, which one cron expression cannot say."""
-        return len(set(self.times)) < len(self.hours) * len(self.minutes)
-
     def ordered(self) -> DayTimes:
         """Return the times sorted and without duplicates."""
         return replace(self, times=tuple(sorted(set(self.times))))
 
-    def split(self) -> tuple[DayTimes, DayTimes]:
-        """Split off the times of one minute other than the most common one.
-
-        With several other minutes, the first is split off; the rest stays to be split again.
-        """
-        counts = dict.fromkeys(self.minutes, 0)
-        for _, minute in self.times:
-            counts[minute] += 1
-        kept = max(counts, key=lambda minute: (counts[minute], -self._first_of(minute)))
-        parted = min((minute for minute in counts if minute != kept), key=self._first_of)
-        return (
-            replace(self, times=tuple(time for time in self.times if time[1] != parted)),
-            replace(self, times=tuple(time for time in self.times if time[1] == parted)),
-        )
-
-    def _first_of(self, minute: int) -> int:
-        return min(index for index, time in enumerate(self.times) if time[1] == minute)
+    def parts(self) -> tuple[DayTimes, ...]:
+        """Return the times in parts that have the same minutes in each hour, which one expression each can say."""
+        hours_of: dict[int, tuple[int, ...]] = {}
+        for hour, minute in sorted(self.times):
+            hours_of[minute] = (*hours_of.get(minute, ()), hour)
+        minutes_of: dict[tuple[int, ...], list[int]] = {}
+        for minute, hours in hours_of.items():
+            minutes_of.setdefault(hours, []).append(minute)
+        parts = [replace(self, times=tuple(product(hours, minutes))) for hours, minutes in minutes_of.items()]
+        return tuple(sorted((part.ordered() for part in parts), key=lambda part: part.times))
 
 
-def write_cron(day_times: DayTimes) -> str:
-    """Return the expression for times with the same minutes in each hour."""
+def write_crons(day_times: DayTimes) -> list[str]:
+    """Return expressions for the times: one, unless the hours have different minutes."""
+    return [_write_cron(part) for part in day_times.parts()]
+
+
+def _write_cron(day_times: DayTimes) -> str:
     weekdays = "*" if day_times.weekdays == ALL_DAYS else _listed(sorted(day_times.weekdays))
+    hours, minutes = (sorted(set(values)) for values in zip(*day_times.times, strict=True))
     # Never "*" for the hours: that would make it a job that follows both passes of a repeated hour.
-    return f"{_listed(day_times.minutes)} {_listed(day_times.hours)} * * {weekdays}"
+    return f"{_listed(minutes)} {_listed(hours)} * * {weekdays}"
+
+
+def read_crons(expressions: Sequence[str]) -> DayTimes | None:
+    """Return the times of expressions on the same weekdays, or None if they are more than that."""
+    found = [read_cron(expression) for expression in expressions]
+    parts = [part for part in found if part is not None]
+    if not parts or len(parts) < len(found) or len({part.weekdays for part in parts}) > 1:
+        return None
+    whole = replace(parts[0], times=tuple(time for part in parts for time in part.times)).ordered()
+    return whole if len(whole.times) <= MOST_TIMES else None
 
 
 def read_cron(expression: str) -> DayTimes | None:

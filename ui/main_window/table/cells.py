@@ -17,6 +17,7 @@ from halo_scheduler.model import (
     Outcome,
     Run,
     Schedule,
+    Several,
     Situation,
     SituationKind,
     Source,
@@ -108,7 +109,7 @@ def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now
             return ""
 
 
-def pace_words(row: JobRow, words: Callable[[Schedule], str] = schedule_words) -> str:
+def pace_words(row: JobRow, words: Callable[[Schedule | Several], str] = schedule_words) -> str:
     """Return a job's schedule or, for a manual job, whether another job triggers it."""
     after = row.situation.after
     if not after or not isinstance(row.job.schedule, Manual):

@@ -23,6 +23,7 @@ from halo_scheduler.model import (
     Once,
     Run,
     Schedule,
+    Several,
     Situation,
     SituationKind,
 )
@@ -179,7 +180,7 @@ SORTABLE = tuple(_KEYS)
 
 
 @lru_cache(maxsize=4096)
-def _pace(schedule: Schedule) -> tuple[int, float, tuple[int, ...]]:
+def _pace(schedule: Schedule | Several) -> tuple[int, float, tuple[int, ...]]:
     """Return the sort key of a schedule: regular ones by interval, then by time of day; the others last."""
     match schedule:
         case Every():
@@ -192,6 +193,9 @@ def _pace(schedule: Schedule) -> tuple[int, float, tuple[int, ...]]:
             return (1, schedule.due_at, ())
         case Manual():
             return (2, 0, ())
+        case Several():
+            # Several run at least as often as the most frequent.
+            return min(_pace(item) for item in schedule.schedules)
 
 
 def _cron_pace(fields: CronFields) -> tuple[float, tuple[int, ...]]:
@@ -204,14 +208,14 @@ def _cron_pace(fields: CronFields) -> tuple[float, tuple[int, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def schedule_words(schedule: Schedule) -> str:
+def schedule_words(schedule: Schedule | Several) -> str:
     """Return a schedule in words, capitalised."""
     words = describe(schedule)
     return words[:1].upper() + words[1:]
 
 
 @lru_cache(maxsize=4096)
-def short_schedule_words(schedule: Schedule) -> str:
+def short_schedule_words(schedule: Schedule | Several) -> str:
     """Return a schedule as the column shows it."""
     words = describe_shortly(schedule)
     return words[:1].upper() + words[1:]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from editor_desk import FULL, NOW, Bench, opened_bench
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTime
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -21,13 +21,15 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import (
     After,
-    Command,
     Cron,
+    Entry,
     Every,
     Manual,
     Once,
+    describe,
 )
 from halo_scheduler.model import Schedule
+from halo_scheduler.model.schedules import combine
 from ui.editor.draft import PageNumber
 
 
@@ -80,26 +82,74 @@ def test_no_day_and_no_time_are_refused(bench: Bench) -> None:
     assert desk.error("dayTimes") == "Add at least one time."
 
 
-def test_times_of_two_minutes_need_two_jobs(bench: Bench) -> None:
-    desk = bench.open(taken_names=frozenset({"job (2)"}))
-    desk.write("commandLine", "true")
-    desk.editor.turn_to(PageNumber.WHEN)
+def test_times_with_different_minutes_are_one_job(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
     desk.press("dayTimesAdd")
-    time = desk.find(QTimeEdit, "dayTimesTime1").time().addSecs(1_800)
-    desk.find(QTimeEdit, "dayTimesTime1").setTime(time)
+    desk.find(QTimeEdit, "dayTimesTime1").setTime(QTime(14, 30))
     desk.settle()
-    assert desk.error("dayTimes").startswith(
-        "Halo can't keep these times in one job yet. Create a second job"
-    )
-    assert desk.find(QWidget, "twoJobs").isVisible()
-    assert not desk.find(QAbstractButton, "secondJob").isEnabled()
-    desk.write("name", "job")
-    desk.press("secondJob")
-    (second,) = desk.seconds
-    assert (second.name, second.schedule) == ("job (3)", Cron("30 10 * * *"))
-    assert second.action == Command(argv=("true",))
-    assert not desk.find(QWidget, "twoJobs").isVisible()
+    assert desk.find(QLabel, "writtenCron").text() == "0 9 * * *\n30 14 * * *"
+    assert desk.find(QAbstractButton, "editAsCron").isHidden()
+    assert desk.find(QLabel, "scheduleWords").text().startswith("at 09:00 every day; at 14:30 every day")
+    saved = desk.save()
+    assert [(entry.key, entry.schedule) for entry in saved.schedules] == [
+        ("1", Cron("0 9 * * *")),
+        ("2", Cron("30 14 * * *")),
+    ]
+
+
+def test_times_with_different_minutes_are_shown_as_times_again(bench: Bench) -> None:
+    tea = combine([Entry(Cron("30 14 * * 1-5"), "late"), Entry(Cron("0 9 * * 1-5"), "early")])
+    desk = bench.open(replace(FULL, schedule=tea))
+    desk.settle()
+    assert desk.reason == "No changes"
+    desk.press("dayTimesAdd")
+    assert [(entry.key, entry.schedule) for entry in desk.save().schedules] == [
+        ("early", Cron("0 9 * * 1-5")),
+        ("1", Cron("30 14,15 * * 1-5")),
+    ]
+
+
+def test_another_schedule_of_any_kind_is_added_edited_and_removed(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("addSchedule")
+    assert desk.find(QLabel, "otherSchedule0").text() == "at 09:00 every day"
+    desk.press("scheduleKind_after")
+    saved = desk.save()
+    after = saved.schedules[0].schedule
+    assert isinstance(after, After)
+    assert saved.schedules[1].schedule == Cron("0 9 * * *")
+    desk.press("otherSchedule0Edit")
+    assert desk.find(QLabel, "otherSchedule0").text() == describe(after)
+    desk.press("dayTimesAdd")
+    assert {entry.schedule for entry in desk.save().schedules} == {Cron("0 9,10 * * *"), after}
+    desk.press("otherSchedule0Remove")
+    assert desk.save().schedule == Cron("0 9,10 * * *")
+
+
+def test_several_schedules_come_back_unchanged(bench: Bench) -> None:
+    given = combine([Entry(Every("2h"), "often", anchor_at=NOW + 5), Every("3h"), Cron("0 9 * * 1")])
+    desk = bench.open(replace(FULL, schedule=given, anchor_at=NOW))
+    desk.settle()
+    assert desk.reason == "No changes"
+    assert desk.find(QLabel, "otherSchedule1").text() == "at 09:00 on Mondays"
+
+
+def test_the_same_schedule_twice_counts_once(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("addSchedule")
     assert desk.save().schedule == Cron("0 9 * * *")
+
+
+def test_a_manual_job_has_no_other_schedules(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("addSchedule")
+    desk.press("scheduleKind_manual")
+    assert desk.find(QWidget, "otherSchedules").isHidden()
+    assert desk.save().schedule == Manual()
 
 
 def test_the_builder_and_the_expression_go_over_into_each_other(bench: Bench) -> None:

@@ -18,8 +18,9 @@ from ui.editor.when.times import (
     iso_text,
     midnight,
     read_cron,
+    read_crons,
     typed_text,
-    write_cron,
+    write_crons,
 )
 
 _WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1)
@@ -33,17 +34,22 @@ def _day_times(weekdays: frozenset[int], hours: frozenset[int], minute: int) -> 
     return DayTimes(weekdays, tuple((hour, minute) for hour in sorted(hours)))
 
 
+def _written(day_times: DayTimes) -> str:
+    (expression,) = write_crons(day_times)
+    return expression
+
+
 @given(_WEEKDAYS, _HOURS, st.integers(0, 59))
 def test_what_is_written_is_read_back(weekdays: frozenset[int], hours: frozenset[int], minute: int) -> None:
     chosen = _day_times(weekdays, hours, minute)
-    assert read_cron(write_cron(chosen)) == chosen
+    assert read_cron(_written(chosen)) == chosen
 
 
 @given(_WEEKDAYS, _HOURS, st.integers(0, 59))
 def test_what_is_written_runs_once_per_time_of_the_clock(
     weekdays: frozenset[int], hours: frozenset[int], minute: int
 ) -> None:
-    fields = Cron(write_cron(_day_times(weekdays, hours, minute))).expression.fields
+    fields = Cron(_written(_day_times(weekdays, hours, minute))).expression.fields
     assert not fields.is_wildcard
     assert (fields.minutes, fields.hours, fields.weekdays) == (
         (minute,),
@@ -66,7 +72,7 @@ def test_what_is_written_runs_once_per_time_of_the_clock(
 def test_it_writes_what_a_person_would(
     weekdays: frozenset[int], times: tuple[tuple[int, int], ...], expected: str
 ) -> None:
-    assert write_cron(DayTimes(weekdays, times)) == expected
+    assert _written(DayTimes(weekdays, times)) == expected
 
 
 @pytest.mark.parametrize(
@@ -112,41 +118,42 @@ def test_what_says_more_than_times_and_weekdays_is_left_to_the_expression(expres
 
 
 @given(_WEEKDAYS, _TIMES)
-def test_parting_loses_no_time_and_ends(weekdays: frozenset[int], times: list[tuple[int, int]]) -> None:
-    left = DayTimes(weekdays, tuple(times)).ordered()
-    jobs: list[DayTimes] = []
-    while left.needs_two_jobs:
-        left, parted = left.split()
-        assert not parted.needs_two_jobs
-        jobs.append(parted)
-    jobs.append(left)
-    assert sorted(time for job in jobs for time in job.times) == sorted(set(times))
-    assert len(jobs) <= len({minute for _, minute in times})
+def test_any_times_are_written_and_read_back(weekdays: frozenset[int], times: list[tuple[int, int]]) -> None:
+    chosen = DayTimes(weekdays, tuple(times)).ordered()
+    written = write_crons(chosen)
+    assert read_crons(written) == chosen
+    assert len(written) <= len({minute for _, minute in times})
+    # No time is in two expressions.
+    assert sum(len(part.times) for part in chosen.parts()) == len(chosen.times)
 
 
 @pytest.mark.parametrize(
-    ("times", "needs_two"),
+    ("times", "written"),
     [
-        (((8, 0), (8, 30)), False),
-        (((8, 0), (8, 30), (9, 0), (9, 30)), False),
-        (((8, 0), (9, 30)), True),
-        (((8, 0), (8, 30), (9, 0)), True),
+        (((8, 0), (8, 30)), ["0,30 8 * * *"]),
+        (((8, 0), (8, 30), (9, 0), (9, 30)), ["0,30 8,9 * * *"]),
+        (((9, 0), (14, 30)), ["0 9 * * *", "30 14 * * *"]),
+        (((8, 0), (8, 30), (9, 0)), ["0 8,9 * * *", "30 8 * * *"]),
+        (((9, 0), (12, 30), (15, 0)), ["0 9,15 * * *", "30 12 * * *"]),
     ],
 )
-def test_one_job_can_have_the_same_minutes_in_each_hour(
-    times: tuple[tuple[int, int], ...], needs_two: bool
+def test_times_with_different_minutes_are_several_expressions(
+    times: tuple[tuple[int, int], ...], written: list[str]
 ) -> None:
-    assert DayTimes(ALL_DAYS, times).needs_two_jobs is needs_two
+    assert write_crons(DayTimes(ALL_DAYS, times)) == written
 
 
-def test_the_commonest_minute_stays() -> None:
-    kept, parted = DayTimes(ALL_DAYS, ((9, 0), (12, 30), (15, 0))).split()
-    assert (kept.times, parted.times) == (((9, 0), (15, 0)), ((12, 30),))
-
-
-def test_of_equals_the_first_stays() -> None:
-    kept, parted = DayTimes(ALL_DAYS, ((9, 45), (12, 30))).split()
-    assert (kept.times, parted.times) == (((9, 45),), ((12, 30),))
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        [],
+        ["0 9 * * *", "30 14 * * 1-5"],
+        ["0 9 * * *", "*/5 * * * *"],
+        ["0 0-23 * * *", "30 5 * * *"],
+    ],
+)
+def test_expressions_that_are_more_than_times_on_the_same_days_stay_apart(expressions: list[str]) -> None:
+    assert read_crons(expressions) is None
 
 
 def test_a_time_given_twice_counts_once() -> None:
@@ -154,7 +161,7 @@ def test_a_time_given_twice_counts_once() -> None:
 
 
 def test_the_written_expression_runs_at_its_times() -> None:
-    schedule = Cron(write_cron(DayTimes(frozenset({2}), ((14, 30),))), "UTC")
+    schedule = Cron(_written(DayTimes(frozenset({2}), ((14, 30),))), "UTC")
     # 1 January 1970 was a Thursday: the first Tuesday is the 6th.
     assert next_run(schedule, 0) == ((5 * 24 + 14) * 60 + 30) * 60_000
 
