@@ -6,6 +6,7 @@ from halo_scheduler.errors import (
     CronParseError,
     IntervalParseError,
     JobNotFoundError,
+    PhraseParseError,
     ScheduleError,
     SchedulerError,
     SchedulerShutdownError,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         next_run,
         previous_run,
     )
+    from halo_scheduler.schedule.spoken import parse_schedule
     from halo_scheduler.service.engine_control import Status
     from halo_scheduler.service.runs import RunStats
     from halo_scheduler.service.scheduler import Scheduler
@@ -87,6 +89,7 @@ __all__ = [
     "Once",
     "Outcome",
     "PathExists",
+    "PhraseParseError",
     "Plan",
     "Policy",
     "Prompt",
@@ -112,6 +115,7 @@ __all__ = [
     "lint",
     "next_run",
     "parse_interval",
+    "parse_schedule",
     "plan_next_run",
     "previous_run",
     "schedule_from_dict",
@@ -127,6 +131,7 @@ _PLACES = {
     "lint": "wording.lint",
     "next_run": "schedule.next_run",
     "parse_interval": "grammar.interval",
+    "parse_schedule": "schedule.spoken",
     "plan_next_run": "schedule.governor",
     "previous_run": "schedule.next_run",
     "RunStats": "service.runs",

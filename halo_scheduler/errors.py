@@ -51,6 +51,19 @@ class CronParseError(ScheduleError):
         self.expression = expression
 
 
+class PhraseParseError(ScheduleError):
+    """A schedule in plain words is not understood, or has two meanings.
+
+    Each of the `suggestions` is a phrase that is understood.
+    """
+
+    def __init__(self, message: str, phrase: str, suggestions: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.args = (message, phrase, suggestions)
+        self.phrase = phrase
+        self.suggestions = suggestions
+
+
 class JobNotFoundError(SchedulerError, LookupError):
     """No job has this id or name."""
 

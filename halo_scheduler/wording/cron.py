@@ -170,7 +170,7 @@ def _every_day(fields: CronFields) -> str:
 def _dates(fields: CronFields) -> str:
     if len(fields.months) == 1 and not fields.last_day:
         days = spans(fields.days, [str(day) for day in fields.days], " to ")
-        return f"on {listed(days)} {_month_list(fields)}"
+        return f"on {listed(days)} {_month_list(fields)} every year"
     return f"on {_date_list(fields, 'and')} of {_of_months(fields)}"
 
 

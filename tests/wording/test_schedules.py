@@ -182,8 +182,8 @@ def test_the_day_is_the_machines_day() -> None:
         ("0 0 * * 5L", "at 00:00 on the last Friday of every month"),
         ("0 0 * * MON#1,FRI", "at 00:00 on Fridays and on the first Monday of every month"),
         # Months.
-        ("0 0 1 1 *", "at 00:00 on 1 January"),
-        ("0 0 1,15 6 *", "at 00:00 on 1 and 15 June"),
+        ("0 0 1 1 *", "at 00:00 on 1 January every year"),
+        ("0 0 1,15 6 *", "at 00:00 on 1 and 15 June every year"),
         ("0 0 1 1,7 *", "at 00:00 on the 1st of January and July"),
         ("0 0 L 2 *", "at 00:00 on the last day of February"),
         ("0 9 * 7 *", "at 09:00 every day in July"),

@@ -1,0 +1,1 @@
+"""Parts of schedules in plain words: words and numbers, times of day, days, durations."""

@@ -1,0 +1,143 @@
+"""Schedules in plain words: phrases that people type, the words of `describe`, and what is refused."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from cases import utc_ms
+from cron_oracle import ZONES, Expression, expressions
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halo_scheduler import (
+    After,
+    Cron,
+    CronParseError,
+    Every,
+    Manual,
+    Once,
+    PhraseParseError,
+    ScheduleError,
+    describe,
+    parse_schedule,
+)
+from halo_scheduler.model import Schedule, Several
+from halo_scheduler.model.schedules import combine
+from halo_scheduler.schedule.normal import normal
+
+_NOW = utc_ms("2026-11-18T10:00Z")  # a Wednesday
+
+
+def _cron(expression: Expression, with_seconds: bool, zone: str | None) -> Cron | None:
+    text = expression.text if with_seconds else expression.text.partition(" ")[2]
+    try:
+        return Cron(text, zone)
+    except CronParseError:
+        return None
+
+
+def _once(moment: datetime, offset_minutes: int) -> Once:
+    sign = "-" if offset_minutes < 0 else "+"
+    hours, minutes = divmod(abs(offset_minutes), 60)
+    return Once(f"{moment:%Y-%m-%dT%H:%M:%S}{sign}{hours:02}:{minutes:02}")
+
+
+_CRONS = st.builds(
+    _cron, expressions(seconds=True), st.booleans(), st.none() | st.sampled_from(ZONES)
+).filter(lambda cron: cron is not None)
+_INTERVALS = st.builds(lambda number, unit: f"{number}{unit}", st.integers(1, 5_000), st.sampled_from("smhd"))
+_ONCES = st.builds(
+    _once,
+    st.datetimes(datetime(1971, 1, 2), datetime(2099, 12, 30)),  # noqa: DTZ001 - a wall time
+    st.integers(-14 * 60, 14 * 60),
+) | st.integers(utc_ms("1973-01-01T00:00Z"), utc_ms("2100-01-01T00:00Z")).map(Once)
+_TIMED = st.one_of(_CRONS, _CRONS, _CRONS, st.builds(Every, _INTERVALS), st.builds(After, _INTERVALS), _ONCES)
+
+
+@given(_TIMED | st.just(Manual()))
+def test_the_words_of_a_schedule_are_read_back_with_the_same_meaning(schedule: Schedule) -> None:
+    words = describe(schedule)
+    assert normal(parse_schedule(words, now_ms=_NOW)) == normal(schedule), words
+
+
+@given(st.lists(_TIMED, min_size=2, max_size=5, unique_by=normal))
+def test_the_words_of_several_schedules_are_read_back_with_the_same_meaning(
+    schedules: list[Schedule],
+) -> None:
+    several = combine(schedules)
+    words = describe(several)
+    assert normal(parse_schedule(words, now_ms=_NOW)) == normal(several), words
+
+
+# --- Phrases that people type -------------------------------------------------------------------------
+
+_BERLIN = "Europe/Berlin"
+_PHRASES = [
+    tuple(line.split(" = ", 1))
+    for line in (Path(__file__).parents[1] / "data" / "phrases.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
+_UNDERSTOOD = [(phrase, meaning) for phrase, meaning in _PHRASES if not meaning.startswith("asks ")]
+_ASKED = [
+    (phrase, meaning.removeprefix("asks ")) for phrase, meaning in _PHRASES if meaning.startswith("asks ")
+]
+
+
+def _expected(meaning: str) -> Schedule | Several:
+    return _combined([_one_expected(text) for text in meaning.split(" | ")])
+
+
+def _combined(schedules: list[Schedule]) -> Schedule | Several:
+    return schedules[0] if len(schedules) == 1 else combine(schedules)
+
+
+def _one_expected(text: str) -> Schedule:
+    kind, _, value = text.partition(" ")
+    if kind == "cron":
+        *fields, last = value.split(" ")
+        has_zone = ("/" in last and last[0].isalpha()) or last == "UTC"
+        return Cron(" ".join(fields), last) if has_zone else Cron(value, _BERLIN)
+    if kind == "manual":
+        return Manual()
+    return Every(value) if kind == "every" else After(value) if kind == "after" else Once(value)
+
+
+def test_there_are_phrases_of_every_sort() -> None:
+    assert len(_PHRASES) >= 300
+    assert len(_UNDERSTOOD) >= 250
+    assert len(_ASKED) >= 50
+
+
+@pytest.mark.parametrize(("phrase", "meaning"), _UNDERSTOOD)
+def test_a_phrase_has_this_meaning(phrase: str, meaning: str) -> None:
+    schedule = parse_schedule(phrase, now_ms=_NOW, timezone=_BERLIN)
+    assert normal(schedule) == normal(_expected(meaning))
+
+
+@pytest.mark.parametrize(("phrase", "reason"), _ASKED)
+def test_a_phrase_without_one_exact_meaning_is_refused(phrase: str, reason: str) -> None:
+    with pytest.raises(ScheduleError) as refusal:
+        parse_schedule(phrase, now_ms=_NOW, timezone=_BERLIN)
+    assert reason in str(refusal.value)
+    # What is suggested is understood.
+    for suggestion in refusal.value.suggestions if isinstance(refusal.value, PhraseParseError) else ():
+        parse_schedule(suggestion, now_ms=_NOW, timezone=_BERLIN)
+
+
+_WORDS = sorted({word for phrase, _ in _PHRASES for word in phrase.split()} | set(",;-–…()&+:"))
+
+
+@given(st.lists(st.sampled_from(_WORDS), max_size=12).map(" ".join) | st.text(max_size=40))
+def test_any_words_are_understood_or_refused(phrase: str) -> None:
+    with suppress(ScheduleError):
+        schedule = parse_schedule(phrase, now_ms=_NOW, timezone=_BERLIN)
+        # What was understood has words that mean the same.
+        assert normal(parse_schedule(describe(schedule), now_ms=_NOW)) == normal(schedule)
+
+
+def test_a_long_phrase_is_refused() -> None:
+    with pytest.raises(ScheduleError, match="longer than 10000"):
+        parse_schedule("every " * 2_000, now_ms=_NOW)
