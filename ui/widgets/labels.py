@@ -171,6 +171,14 @@ def with_shortcut(text: str, shortcut: str) -> str:
     return plain_tooltip(f"{text} ({native})")
 
 
+def beginning(text: str, longest: int) -> str:
+    """Return a text up to a length; an ellipsis shows that it goes on, also behind many blanks."""
+    if len(text) <= longest:
+        return text
+    shown = text[:longest].rstrip()
+    return f"{shown} …" if text[longest:].strip() else shown
+
+
 class WrappedText(QWidget):
     """Wrapped plain text; the last of `most_lines` lines is elided."""
 
@@ -203,11 +211,12 @@ class WrappedText(QWidget):
 
     def set_text(self, text: str, tone: Tone | None = None) -> None:
         """Show an untrusted text; line breaks are kept, control characters are not; an exact text keeps its blanks."""
+        limited = beginning(text, _LONGEST)
         if self._is_exact:
             # Lines break at blanks only, not behind a slash or a hyphen.
-            shown = _PLACES_TO_BREAK.sub(rf"\g<0>{_JOINER}", shown_spec(text[:_LONGEST].strip()))
+            shown = _PLACES_TO_BREAK.sub(rf"\g<0>{_JOINER}", shown_spec(limited.strip()))
         else:
-            shown = "\n".join(one_line(line, _LONGEST) for line in text[:_LONGEST].split("\n"))
+            shown = "\n".join(one_line(line, _LONGEST) for line in limited.split("\n"))
         tone = tone or self._tone
         if (shown, tone) == (self._text, self._tone):
             return

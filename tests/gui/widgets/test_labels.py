@@ -123,6 +123,17 @@ def test_it_comes_up_with_what_it_is_put_into_and_never_alone(qtbot: QtBot, appe
     assert not made.isVisible()
 
 
+@pytest.mark.parametrize("is_exact", [True, False])
+@pytest.mark.parametrize("blank", [" ", "\n"])
+def test_a_text_that_goes_on_behind_many_blanks_says_so(qtbot: QtBot, is_exact: bool, blank: str) -> None:
+    text = WrappedText(Appearance(), name="long", is_exact=is_exact)
+    qtbot.addWidget(text)
+    text.set_text(f"date{blank * 5_000}; rm -r ~")
+    assert text.text() == "date …"
+    text.set_text(f"date{blank * 5_000}")
+    assert text.text() == "date"
+
+
 def test_an_exact_text_keeps_its_blanks_and_breaks_at_blanks_only(qtbot: QtBot) -> None:
     text = WrappedText(Appearance(), name="exact", is_exact=True)
     qtbot.addWidget(text)

@@ -18,7 +18,7 @@ from ui.backend.questions import plain_lines
 from ui.style.theme import GRID, HALF, Appearance, Tone, mono_font, small_font
 from ui.style.wording import one_line
 from ui.widgets.job_text import exact_words, extra_words, work_words
-from ui.widgets.labels import WrappedText, button
+from ui.widgets.labels import WrappedText, beginning, button
 
 from .sections import BESIDE_LINK, Section
 
@@ -140,7 +140,7 @@ class Today(Section):
 
 
 def _first_lines(prompt: Prompt) -> str:
-    return plain_lines((shown_spec(prompt.text).strip() or NOTHING_TO_SAY)[:_LONGEST_PROMPT])
+    return plain_lines(beginning(shown_spec(prompt.text).strip() or NOTHING_TO_SAY, _LONGEST_PROMPT))
 
 
 def _agent_words(prompt: Prompt, default_agent: str) -> str:
