@@ -112,12 +112,13 @@ def test_a_copy_may_have_a_name_and_run_at_once() -> None:
     assert "there is already a job named 'second'; choose another name" in str(error)
 
 
-def test_a_copy_of_what_an_assistant_made_waits_for_a_look_as_well() -> None:
+@pytest.mark.parametrize("reason", [StatusReason.ASSISTANT, StatusReason.IMPORTED])
+def test_a_copy_of_what_awaits_review_awaits_it_as_well(reason: StatusReason) -> None:
     with Scheduler.open() as scheduler:
-        scheduler.add_job("made", Every("1h"), paused_by=StatusReason.ASSISTANT)
+        scheduler.add_job("made", Every("1h"), paused_by=reason)
     assert "enable it with: halo resume" in _halo("duplicate", "made", "again", "--enable").output
     again = _jobs()["again"]
-    assert (again.status, again.status_reason) == (JobStatus.PAUSED, StatusReason.ASSISTANT)
+    assert (again.status, again.status_reason) == (JobStatus.PAUSED, reason)
 
 
 def test_a_copy_of_what_is_over_is_refused() -> None:
