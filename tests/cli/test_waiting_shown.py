@@ -123,7 +123,7 @@ def test_a_chain_run_that_waits_is_shown_with_what_it_follows() -> None:
     text = _halo("show", "report").output
     assert "waits     a run after backup, waiting for network, since " in text
     assert "waits     a run after backup, waiting: limit reached, since " in text
-    assert "2096 at " in text
+    assert "deadline 2 Oct 2096 " in text
     status = _halo("status").output
     assert "▲ report: waiting for network (1 run after backup)\n" in status
     assert "▲ report: waiting: limit reached (1 run after backup)\n" in status

@@ -67,14 +67,15 @@ def test_a_full_disk_is_seen_and_a_run_can_be_stopped(
     home.mkdir(mode=0o700)
     with Scheduler.open() as scheduler:
         scheduler.settings.change(autostart_asked=True)
-        line = "while [ ! -e go ]; do sleep 0.02; done"
+        line = "touch short; while [ ! -e go ]; do sleep 0.02; done"
         short = scheduler.add_job("Copy the photos", Manual(), shell(line, directory=str(tmp_path)))
-        long = scheduler.add_job("Watch the queue", Manual(), shell("sleep 600"))
+        line = "touch long; exec sleep 600"
+        long = scheduler.add_job("Watch the queue", Manual(), shell(line, directory=str(tmp_path)))
         with running(desktop) as program:
             desktop.wait_for_window(_MAIN)
             desktop.wait_for(lambda: scheduler.status().pid == program.pid)
             run_ids = [scheduler.trigger(job_id) for job_id in (short, long)]
-            desktop.wait_for(lambda: len(scheduler.runs.running()) == 2)
+            desktop.wait_for(lambda: all((tmp_path / name).exists() for name in ("short", "long")))
             until(reserve_path(scheduler.path).exists)
             reserve_path(scheduler.path).unlink()
             filler = disk.fill()

@@ -60,7 +60,7 @@ def test_what_falls_due_in_a_quiet_time_waits_for_its_end_and_says_so(bench: Ben
     assert bench.tick(2 * _HOUR) == []
     assert _waiting(bench, job_id) == (
         WaitingFor.QUIET_TIME,
-        "quiet until 06:00",
+        "quiet until Tue 06:00",
     )
     assert bench.job(job_id).status is JobStatus.IDLE
     for _ in range(6):
@@ -94,7 +94,7 @@ def test_a_quiet_time_without_a_name_and_one_of_days_have_their_words(bench: Ben
     bench.tick(_until(bench, "17T00:00:00"))
     assert _waiting(bench, job_id)[1] == "quiet until Thu 00:00"
     bench.tick(_until(bench, "18T00:00:01"))
-    assert _waiting(bench, job_id)[1] == "quiet until 00:00"
+    assert _waiting(bench, job_id)[1] == "quiet until Thu 00:00"
 
 
 def test_a_job_may_choose_to_be_skipped_with_one_row_for_each_slot(bench: Bench) -> None:
@@ -175,7 +175,7 @@ def test_it_follows_its_own_zone(bench: Bench) -> None:
     assert len(bench.tick(90 * _MINUTE)) == 1
     late = bench.scheduler.add_job("late", Once(_EVENING + 2 * _HOUR))
     assert bench.tick(30 * _MINUTE) == []
-    assert _waiting(bench, late)[1] == "quiet until 07:00"
+    assert _waiting(bench, late)[1] == "quiet until Tue 07:00"
     assert bench.job(job_id).status is JobStatus.RUNNING
 
 
