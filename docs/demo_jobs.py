@@ -62,7 +62,7 @@ class Story:
     """Since when nothing succeeds any more."""
     exit_code: int = 1
     http_status: int | None = None
-    error: str = "it ended with exit code 1"
+    error: str = "exit code 1"
     days: float = 30
     ending: Ending = Ending.READY
     by_hand: tuple[float, ...] = ()
@@ -225,7 +225,7 @@ STORIES: tuple[Story, ...] = (
         took_s=(210, 620),
         prints=_backup,
         odds={Outcome.FAILURE: 0.05, Outcome.CANCELLED: 0.02},
-        error="it ended with exit code 1",
+        error="exit code 1",
         ending=Ending.RUNNING,
     ),
     Story(
@@ -320,7 +320,7 @@ STORIES: tuple[Story, ...] = (
         prints=_build,
         odds={Outcome.FAILURE: 0.14, Outcome.TIMEOUT: 0.05},
         exit_code=101,
-        error="it ended with exit code 101",
+        error="exit code 101",
     ),
     Story(
         spec=JobSpec(

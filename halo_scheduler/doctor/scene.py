@@ -138,7 +138,7 @@ class Scene:
 
     def name_of(self, job_id: str) -> str:
         """Return the name of a job, even one in the trash."""
-        return self._names.get(job_id, "a job that is gone")
+        return self._names.get(job_id, "a deleted job")
 
     @cached_property
     def _names(self) -> dict[str, str]:

@@ -32,7 +32,7 @@ _TRIGGERS = {
     RequestKind.TEST: Trigger.TEST,
     RequestKind.ANSWER: Trigger.ANSWER,
 }
-_GONE = "a job that is gone"
+_GONE = "a deleted job"
 
 
 class RunsByHand:

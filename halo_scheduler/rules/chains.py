@@ -36,7 +36,7 @@ _STARTED_BY = {
     FollowOn.ALWAYS: (Outcome.SUCCESS, *_FAILED, Outcome.CANCELLED),
 }
 
-GONE = "a job that is gone"
+GONE = "a deleted job"
 _LOOKED_BACK = 100
 _LONGEST_CIRCLE = 8
 

@@ -179,7 +179,7 @@ class JobLineTable:
             return {}
         rows = self._database.rows(
             "SELECT wish.job_id, wish.at, "
-            "CASE WHEN wish.kind = 'chain' THEN ifnull(job.name, 'a job that is gone') ELSE '' END, "
+            "CASE WHEN wish.kind = 'chain' THEN ifnull(job.name, 'a deleted job') ELSE '' END, "
             "wish.waiting_for, wish.waiting_details, wish.waits_until, wish.passes_group "
             "FROM scheduler_requests AS wish "
             "LEFT JOIN scheduler_run_log AS cause ON wish.kind = 'chain' AND cause.id = wish.payload "

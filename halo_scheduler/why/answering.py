@@ -52,15 +52,15 @@ _SEVERAL = 2
 # The time limit of a probe: a path on a lost network drive may never answer.
 _LONGEST_LOOK_S = 6.0
 _ENDS = {FollowOn.SUCCESS: "succeeds", FollowOn.FAILURE: "fails", FollowOn.ALWAYS: "ends"}
-_HOLDS = {True: "yes", False: "not now", None: "nobody knows"}
+_HOLDS = {True: "yes", False: "not now", None: "unknown"}
 _BROKEN = {
     LinkState.PAUSED: "is paused",
     LinkState.DISABLED: "is disabled",
-    LinkState.REMOVED: "was removed",
+    LinkState.REMOVED: "was deleted",
 }
 Look = Callable[[Condition], "ConditionState"]
 NOW = frozenset(Topic) - {Topic.QUESTIONS, Topic.RUNS}
-"""What is told to whoever asks about now: questions and last runs are shown beside it."""
+"""The topics of an answer about now; questions and last runs are shown separately."""
 _LONGEST_QUESTION = 500
 _MOST_RUNS = 10
 _NOT_THERE = {Verdict.BEFORE_IT_EXISTED, Verdict.REMOVED}
@@ -144,7 +144,7 @@ def answer_now(store: Store, record: JobRecord, now_ms: int, look: Look, topics:
 def _question_sentences(store: Store, record: JobRecord, now_ms: int) -> list[str]:
     """Return the open questions of a job, oldest first."""
     return [
-        f"It asked this {when_in_words(question.asked_at, now_ms)} and waits for a person's answer: "
+        f"It asked this {when_in_words(question.asked_at, now_ms)} and waits for an answer: "
         f"{plain_line(question.text, _LONGEST_QUESTION)}"
         for question in store.questions.open_ones()
         if question.job_id == record.id
@@ -169,7 +169,7 @@ def engine_sentences(store: Store, now_ms: int) -> list[str]:
         return ["Halo isn't running, so no jobs run."]
     row = store.lease.read()
     is_stopping = row is not None and row.stopping_at is not None
-    return ["Halo is stopping: it waits for its runs, and nothing new starts."] if is_stopping else []
+    return ["Halo is stopping: current runs finish, and no new ones start."] if is_stopping else []
 
 
 _BY_STATUS = {
@@ -210,7 +210,7 @@ def _condition(condition: Condition, state: ConditionState | None) -> str:
     words = describe_condition(condition)
     words = f"{words[:1].upper()}{words[1:]}"
     if state is None:
-        return f"{words}: nobody knows. It could not be found out in time."
+        return f"{words}: unknown. The check timed out."
     return f"{words}: {_HOLDS[state.holds]}. {state.sentence}"
 
 
@@ -254,7 +254,7 @@ def _planned(inquiry: Inquiry) -> Answer | None:
     if not inquiry.span.has(at) and not is_spread_to:
         return None
     return inquiry.answer(
-        Verdict.PLANNED, f"A run is planned for {inquiry.moment(at)}.", *_explained(inquiry)
+        Verdict.PLANNED, f"A run is scheduled for {inquiry.moment(at)}.", *_explained(inquiry)
     )
 
 
@@ -285,14 +285,14 @@ def _next(inquiry: Inquiry) -> list[str]:
         waits = "" if waiting is None else f", {waiting_words(waiting, inquiry.now_ms)}"
         return [f"Before that, it has been due since {inquiry.moment(at)}{waits}."]
     if at is not None:
-        return [f"Its next run is planned for {inquiry.moment(at)}."]
+        return [f"Its next run is scheduled for {inquiry.moment(at)}."]
     if record.status is JobStatus.RUNNING:
         does = (
             f"waits for {shortage_words(record.waiting_details)}"
             if record.job.is_starting
             else "is running now"
         )
-        return [f"It {does}; its next run is planned when it ends."]
+        return [f"It {does}; its next run is scheduled when it ends."]
     return (
         [] if record.paused_until is None else [f"It is paused until {inquiry.moment(record.paused_until)}."]
     )
@@ -302,9 +302,9 @@ def _expected(inquiry: Inquiry) -> Answer:
     """Return the answer for a time of the schedule for which nothing is planned yet."""
     at, point = inquiry.record.next_run_at, inquiry.point or 0
     if at is not None and at > point:
-        sentence = f"That time will be passed over: the next run is planned for {inquiry.moment(at)}."
+        sentence = f"That time will be coalesced into the next run, scheduled for {inquiry.moment(at)}."
         return inquiry.answer(Verdict.PASSED_OVER, sentence, *_explained(inquiry))
-    sentence = f"That is a time of its schedule: {describe(inquiry.schedule)}."
+    sentence = f"That time is on its schedule: {describe(inquiry.schedule)}."
     asleep = engine_sentences(inquiry.store, inquiry.now_ms)
     return inquiry.answer(Verdict.EXPECTED, *asleep, sentence, *_next(inquiry), *_quiet(inquiry, point))
 

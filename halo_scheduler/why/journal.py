@@ -16,7 +16,7 @@ from halo_scheduler.wording.measures import duration_in_words, moment_in_words, 
 
 # After the clock was set back, the journal is out of order: the first entry may be the wrong one.
 _LOOKED_AT = 20
-_GONE = "a job that is gone"
+_GONE = "a deleted job"
 _LOOKED_BACK = 20
 _DONE = {
     EventKind.JOB_ADDED: "created it",
@@ -118,7 +118,7 @@ def by_words(event: Event) -> str:
 
 
 def assistant_sentences(store: Store, record: JobRecord, now_ms: int) -> list[str]:
-    """Return which assistant caused a job to await a person, if one did."""
+    """Return which assistant caused a job to need a review, if one did."""
     if not record.paused:
         return []
     is_review = record.paused_by is StatusReason.ASSISTANT

@@ -29,7 +29,7 @@ _VERDICTS = {
     SpellKind.DISABLED: Verdict.DISABLED,
     SpellKind.REMOVED: Verdict.REMOVED,
 }
-_COUNTED_LATER = "What passes meanwhile is counted on the next run."
+_COUNTED_LATER = "Times that pass meanwhile are coalesced into the next run."
 
 
 def of_spell(inquiry: Inquiry, downtime: Downtime) -> Answer:
@@ -58,10 +58,10 @@ def spell_words(inquiry: Inquiry, downtime: Downtime) -> str:
 
 def _why_paused(downtime: Downtime) -> str:
     if downtime.reason is StatusReason.IMPORTED:
-        return ", as it was imported"
+        return ", because it was imported"
     who = assistant_words(downtime.assistant or UNNAMED_ASSISTANT)
     if downtime.reason is StatusReason.ASSISTANT:
-        return f", as {who} had made or changed it"
+        return f", because {who} had created or changed it"
     return "" if downtime.assistant is None else f", by {who}"
 
 
@@ -71,9 +71,9 @@ def _why_disabled(downtime: Downtime) -> str:
             times = f" {counted(downtime.errors, 'time')} in a row" if downtime.errors > 1 else ""
             return f", after it had failed{times}"
         case StatusReason.ERRORS:
-            return ", as it could not be run"
+            return ", because it could not run"
         case StatusReason.DONE:
-            return ", as its one time was past"
+            return ", because its only time had passed"
         case _:
             return ""
 
@@ -81,7 +81,7 @@ def _why_disabled(downtime: Downtime) -> str:
 def not_a_point(inquiry: Inquiry, spell: Downtime | None) -> Answer:
     """Return the answer for a span without a time of the schedule; `spell` also kept the job from running."""
     schedule, anchor_at = inquiry.schedule, inquiry.spec.anchor_at
-    also = [] if spell is None else [f"Besides, it {spell_words(inquiry, spell)}."]
+    also = [] if spell is None else [f"Also, it {spell_words(inquiry, spell)}."]
     found = _waiting_after_another(inquiry) or _edited_into_it(inquiry)
     if found is not None:
         return found
@@ -101,10 +101,10 @@ def not_a_point(inquiry: Inquiry, spell: Downtime | None) -> Answer:
 def not_a_point_sentence(inquiry: Inquiry, before: int | None, after: int | None) -> str:
     """Return that an instant is not a time of the schedule, with the neighbouring times."""
     if isinstance(inquiry.schedule, Once):
-        return f"Its one time is another: {inquiry.moment(inquiry.schedule.due_at)}."
+        return f"It runs once, at another time: {inquiry.moment(inquiry.schedule.due_at)}."
     beside = [inquiry.moment(at) for at in (before, after) if at is not None]
     nearest = f"; the nearest are {' and '.join(beside)}" if beside else ""
-    return f"That is no time of its schedule, {describe(inquiry.schedule)}{nearest}."
+    return f"That time is not on its schedule, {describe(inquiry.schedule)}{nearest}."
 
 
 def _waiting_after_another(inquiry: Inquiry) -> Answer | None:
@@ -137,7 +137,7 @@ def _edited_into_it(inquiry: Inquiry) -> Answer | None:
         return None
     return inquiry.answer(
         Verdict.EDITED,
-        f"That was no time of its schedule then, which was: {describe(inquiry.schedule)}.",
+        f"That time was not on its schedule then: {describe(inquiry.schedule)}.",
         f"It was changed {inquiry.when(edit.at)}{by_words(edit)}; now it is: {describe(spec.schedule)}.",
     )
 
@@ -159,7 +159,7 @@ def runs_beside(inquiry: Inquiry) -> list[str]:
     if before is not None and before.started_at is not None:
         words = f"The last run before that started {inquiry.when(before.started_at)}"
         is_over = before.finished_at is not None
-        words += f" and ended {inquiry.when(before.finished_at or 0)}" if is_over else " and goes on"
+        words += f" and ended {inquiry.when(before.finished_at or 0)}" if is_over else " and is still running"
         sentences.append(f"{words}.")
     if after is not None and after.started_at is not None:
         sentences.append(f"The first run after that started {inquiry.when(after.started_at)}.")
@@ -169,10 +169,10 @@ def runs_beside(inquiry: Inquiry) -> list[str]:
 def why_no_run(inquiry: Inquiry) -> Answer:
     """Return why no run of a job started in the span asked about."""
     if not inquiry.is_readable:
-        return inquiry.answer(Verdict.UNKNOWN, "What the job was at that time can no longer be read.")
+        return inquiry.answer(Verdict.UNKNOWN, "The settings of the job at that time can no longer be read.")
     if inquiry.point is None and point_in(inquiry.schedule, inquiry.spec.anchor_at, inquiry.span) is not None:
         made_at = inquiry.moment(inquiry.record.created_at)
-        sentence = f"The job was made at {made_at}, and its first time is after that."
+        sentence = f"The job was created at {made_at}; its first time is after that."
         return inquiry.answer(Verdict.BEFORE_IT_EXISTED, sentence)
     at = inquiry.span.since if inquiry.point is None else inquiry.point
     spell = inquiry.timeline.find(at)
@@ -214,10 +214,10 @@ def _what_counted(inquiry: Inquiry, run: Run) -> list[str]:
     planned = inquiry.moment(run.slot_at or 0)
     others = counted(run.passed_over, "time")
     if run.outcome is Outcome.MISSED:
-        return [f"It was counted with the missed run of {planned}, which stands for {others} beside its own."]
-    what = "it" if run.passed_over == 1 else f"{others}, this one among them"
+        return [f"It was coalesced into the missed run of {planned}, which covers {others} besides its own."]
+    what = "it" if run.passed_over == 1 else f"{others}, including this one"
     return [
-        f"The run planned for {planned} passed over {what}.",
+        f"The run scheduled for {planned} covers {what}.",
         *run_sentences(inquiry.store, run, inquiry.now_ms),
     ]
 
@@ -231,7 +231,7 @@ def _waiting(inquiry: Inquiry, at: int) -> Answer | None:
         words = "" if waiting is None else f": {awaited_words(waiting, inquiry.now_ms)}"
         return inquiry.answer(
             Verdict.WAITING,
-            f"The run planned for {inquiry.moment(due_at)} was waiting then, and still is{words}.",
+            f"The run scheduled for {inquiry.moment(due_at)} was waiting then, and still is{words}.",
             _COUNTED_LATER,
         )
     before = inquiry.store.history.slot_before(record.id, at)
@@ -240,7 +240,7 @@ def _waiting(inquiry: Inquiry, at: int) -> Answer | None:
     began_at = before.finished_at if before.outcome is Outcome.SKIPPED else before.started_at
     if began_at is None or began_at <= at:
         return None
-    sentence = f"The run planned for {inquiry.moment(before.slot_at or 0)} was still waiting then."
+    sentence = f"The run scheduled for {inquiry.moment(before.slot_at or 0)} was still waiting then."
     ended = run_sentences(inquiry.store, before, inquiry.now_ms)
     return inquiry.answer(Verdict.WAITING, sentence, *ended, run_id=before.id)
 
@@ -254,11 +254,11 @@ def _under_way(inquiry: Inquiry, at: int) -> Answer | None:
         return None  # It was claimed, but had not started yet.
     record = inquiry.record
     if run.id == record.run_id and record.job.is_starting:
-        sentence = f"The run before was still waiting for {shortage_words(record.waiting_details)} then."
+        sentence = f"The previous run was still waiting for {shortage_words(record.waiting_details)} then."
         return inquiry.answer(Verdict.WAITING, sentence, _COUNTED_LATER, run_id=run.id)
     return inquiry.answer(
         Verdict.PASSED_OVER,
-        "It was still running then, and a job does not run twice at once.",
+        "It was still running then; a job has only one run at a time.",
         *run_sentences(inquiry.store, run, inquiry.now_ms),
         *([_COUNTED_LATER] if counting is None and run.outcome is Outcome.RUNNING else []),
         run_id=run.id if counting is None else counting.id,
@@ -274,7 +274,7 @@ def _edited_since(inquiry: Inquiry, at: int) -> Answer | None:
     return inquiry.answer(
         Verdict.EDITED,
         f"It had not run again when it was edited {inquiry.when(edit.at)}{by_words(edit)}, "
-        "and what it had passed over was not counted any more.",
+        "which dropped the times it had missed.",
         f"Before that, its schedule was: {describe(inquiry.schedule)}.",
     )
 
@@ -298,9 +298,9 @@ def _because(inquiry: Inquiry, run: Run, at: int) -> str:
     if run.source in (Source.CLAMPED_MIN, Source.CLAMPED_MAX) or before is None:
         return ""
     if before.attempt > 1:
-        return "the run before was tried again first"
+        return "the previous run was retried first"
     is_ended_then = before.finished_at is not None and before.finished_at >= at
-    return "the run before ended only then" if is_ended_then else ""
+    return "the previous run ended only then" if is_ended_then else ""
 
 
 def _will_be_passed_over(inquiry: Inquiry, at: int) -> Answer | None:
@@ -311,7 +311,7 @@ def _will_be_passed_over(inquiry: Inquiry, at: int) -> Answer | None:
     planned = inquiry.moment(record.next_run_at)
     return inquiry.answer(
         Verdict.PASSED_OVER,
-        f"Its next run, planned for {planned}, passes over it{f', because {because}' if because else ''}.",
+        f"Its next run, scheduled for {planned}, covers it{f', because {because}' if because else ''}.",
     )
 
 
@@ -319,7 +319,7 @@ def _pruned(inquiry: Inquiry, at: int) -> Answer | None:
     """Return the answer if the slot had a run that was pruned."""
     if not inquiry.store.runs.has_slot(inquiry.record.id, at):
         return None
-    return inquiry.answer(Verdict.UNKNOWN, "The log of its runs does not go back that far any more.")
+    return inquiry.answer(Verdict.UNKNOWN, "The run history no longer goes back that far.")
 
 
 def _unknown(inquiry: Inquiry, _at: int) -> Answer:

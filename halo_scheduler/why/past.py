@@ -32,7 +32,7 @@ def answer_past(store: Store, record: JobRecord, span: Span, now_ms: int) -> Ans
     if span.until <= record.created_at:
         made_at = inquiry.moment(record.created_at)
         return inquiry.answer(
-            Verdict.BEFORE_IT_EXISTED, f"The job did not exist then: it was made at {made_at}."
+            Verdict.BEFORE_IT_EXISTED, f"The job did not exist then: it was created at {made_at}."
         )
     runs = _runs_of_slots(inquiry)
     others = [run for run in _runs_in_span(inquiry) if run.id not in {found.id for found in runs}]
@@ -97,8 +97,8 @@ def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
     sentences = []
     if not inquiry.span.has(run.slot_at) and run.attempt == 1:
         is_spread = inquiry.point is not None and inquiry.spec.policy.jitter_percent
-        why = ", as its times are spread" if is_spread else ""
-        sentences.append(f"It was planned for {inquiry.moment(run.slot_at)}{why}.")
+        why = ", with a random delay" if is_spread else ""
+        sentences.append(f"It was scheduled for {inquiry.moment(run.slot_at)}{why}.")
     if run.is_late:
         sentences += _why_late(inquiry, run)
     if run.passed_over:
@@ -112,12 +112,12 @@ def _why_late(inquiry: Inquiry, run: Run) -> list[str]:
     planned_at = (run.started_at or 0) - run.late_ms
     gap = gap_at(store, planned_at, now_ms)
     if gap is not None:
-        caught_up = ": this run caught up on that time" if run.source is Source.CATCH_UP else ""
+        caught_up = ": this run caught up" if run.source is Source.CATCH_UP else ""
         words = gap.words(now_ms)
         return [f"{words[:1].upper()}{words[1:]}{caught_up}."]
     busy = store.history.under_way_at(run.job_id, planned_at)
     if busy is not None and busy.id != run.id and busy.finished_at is not None:
-        return [f"Another run of the job was under way until {inquiry.moment(busy.finished_at)}."]
+        return [f"Another run of the job was active until {inquiry.moment(busy.finished_at)}."]
     return []
 
 
@@ -126,7 +126,7 @@ def _next_attempt(inquiry: Inquiry, run: Run) -> list[str]:
     record = inquiry.record
     if record.attempt <= 1 or record.slot_at != run.slot_at or record.next_run_at is None:
         return []
-    return [f"Attempt {record.attempt} is planned for {inquiry.moment(record.next_run_at)}."]
+    return [f"Attempt {record.attempt} is scheduled for {inquiry.moment(record.next_run_at)}."]
 
 
 # --- A due slot that has not started --------------------------------------------------------------

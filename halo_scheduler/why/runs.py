@@ -17,9 +17,9 @@ from halo_scheduler.wording.schedules import describe
 
 _LONGEST = 300
 _PASSED: dict[str, str] = {
-    PassedReason.RUNNING: "the job was still busy with the run before",
-    PassedReason.BACKOFF: "the job waited after an error",
-    PassedReason.HINT: "another time had been asked for",
+    PassedReason.RUNNING: "the previous run was still active",
+    PassedReason.BACKOFF: "the job was backing off after a failure",
+    PassedReason.HINT: "a hint set another time",
     PassedReason.LIMITS: "its limits allowed no earlier time",
     PassedReason.EDITED: "the job was edited",
     PassedReason.PAUSED: "the job was paused",
@@ -27,17 +27,17 @@ _PASSED: dict[str, str] = {
     PassedReason.DOWNTIME: "Halo was not running",
     PassedReason.SLEEP: "the computer slept",
     PassedReason.DELAYED: "Halo was suspended or held up",
-    PassedReason.AT_CAPACITY: "as many runs as allowed were under way",
-    PassedReason.CONDITION: "the run before was still waiting for its conditions",
+    PassedReason.AT_CAPACITY: "the limit of concurrent runs was reached",
+    PassedReason.CONDITION: "the previous run was still waiting for its conditions",
     PassedReason.QUIET_TIME: "quiet hours applied",
-    PassedReason.RESOURCES: "the computer had no resources to start the run before",
-    PassedReason.DISK_FULL: "the disk was too full to start the run before",
+    PassedReason.RESOURCES: "the computer had no resources to start the previous run",
+    PassedReason.DISK_FULL: "the disk was too full to start the previous run",
     PassedReason.OUTAGE: "the database could not be written",
     PassedReason.CLOCK_WENT_BACK: "the clock was set back",
     PassedReason.ZONE_CHANGED: "the computer moved to another time zone",
 }
 _PLANNED_BY = {
-    Source.BACKOFF: "it waited after an error",
+    Source.BACKOFF: "it was backing off after a failure",
     Source.CLAMPED_MIN: "its limits allowed no earlier time",
     Source.CLAMPED_MAX: "its limits allowed no later time",
 }
@@ -50,7 +50,7 @@ def asked_for(store: Store, run: Run) -> str:
     is_pace = run.source is Source.HINT_INTERVAL
     advice = _find_advice(store, run, is_pace=is_pace)
     if advice is None:
-        return f"a run was asked for at that {'pace' if is_pace else 'time'}"
+        return f"a hint asked for a run at that {'pace' if is_pace else 'time'}"
     told = advice.detail.get("source")
     who = next((words for source, words in ADVISERS.items() if source == told), "a program")
     who = who if advice.assistant is None else assistant_words(advice.assistant)
@@ -83,7 +83,7 @@ def start_words(store: Store, run: Run, now_ms: int) -> str:
         case Trigger.ANSWER:
             return f"It was started with an answer {when}"
         case Trigger.TEST:
-            return f"It was tried out {when}"
+            return f"It was started as a test {when}"
         case Trigger.SCHEDULE if run.attempt > 1:
             return f"Attempt {run.attempt} started {when}"
         case Trigger.SCHEDULE:
@@ -96,7 +96,7 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
         return [_not_run(store, run, now_ms), *_note(run)]
     if run.started_at is None:
         when = when_in_words(_at(run), now_ms)
-        words = f"It was to run after {_cause(store, run)}, but was cancelled {when} before it started."
+        words = f"It was triggered by {_cause(store, run)}, but was cancelled {when} before it started."
         return [words, *_note(run)]
     start = start_words(store, run, now_ms)
     if run.is_late:
@@ -115,7 +115,7 @@ def passed_words(reason: str) -> str:
 
 def passed_sentence(run: Run) -> str:
     """Return how many further times of its schedule a run covers, and why."""
-    others = f"It stands for {counted(run.passed_over, 'other time')} of its schedule as well"
+    others = f"It also covers {counted(run.passed_over, 'other time')} of its schedule"
     reasons = {
         words: count for reason, count in passed_reasons(run).items() if (words := passed_words(reason))
     }
@@ -140,13 +140,13 @@ def _not_run(store: Store, run: Run, now_ms: int) -> str:
         SKIP_REASONS[run.reason] if run.reason is not None else "no reason is recorded"
     )
     if run.outcome is Outcome.MISSED:
-        return ended_sentence(f"It was missed, as was noticed {when}: {why}")
+        return ended_sentence(f"It was missed (noticed {when}): {why}")
     what = "It was skipped"
     says_after_whom = run.message is not None and run.message.kind is MessageKind.NOT_AFTER
     if run.trigger is Trigger.CHAIN and not says_after_whom:
-        what = f"It was to run after {_cause(store, run)}, and was skipped"
+        what = f"It was triggered by {_cause(store, run)}, and was skipped"
     elif run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
-        what = "A run was asked for, and was skipped"
+        what = "A run was requested, and was skipped"
     return ended_sentence(f"{what} {when}: {why}")
 
 
@@ -181,12 +181,12 @@ def _why_planned(store: Store, run: Run) -> list[str]:
     if run.trigger is not Trigger.SCHEDULE:
         return []
     because = _PLANNED_BY.get(run.source) or asked_for(store, run)
-    return [f"It was planned for then because {because}."] if because else []
+    return [f"It was scheduled for that time because {because}."] if because else []
 
 
 def _note(run: Run) -> list[str]:
     note = plain_line(run.note, _LONGEST)
-    return [ended_sentence(f"Noted: {note}")] if note else []
+    return [ended_sentence(f"Note: {note}")] if note else []
 
 
 def _cause(store: Store, run: Run) -> str:

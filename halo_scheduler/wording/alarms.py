@@ -18,7 +18,7 @@ _ADVICE = {
     TroubleKind.FULL: "Free some space on the disk of {path}",
     TroubleKind.READ_ONLY: "Make {path} and its disk writable",
     TroubleKind.LOCKED: "Close the other program that uses {path}",
-    TroubleKind.GONE: "Put {path} back, or restart Halo to use what is there now",
+    TroubleKind.GONE: "Put {path} back, or restart Halo to use the current file",
 }
 
 
@@ -31,7 +31,7 @@ def trouble_text(trouble: StoreTrouble, path: Path, now_ms: int) -> str:
     """Return since when no jobs start, and what to do."""
     advice = _ADVICE.get(trouble.kind, trouble.detail).format(path=path)
     advice = f"{advice[:1].upper()}{advice[1:]}"
-    since = f"No jobs start since {moment_in_words(trouble.since, now_ms)}."
+    since = f"No jobs have started since {moment_in_words(trouble.since, now_ms)}."
     if trouble.kind is TroubleKind.GONE:
         return f"{since} {advice}."
-    return f"{since} {advice}; Halo then continues by itself."
+    return f"{since} {advice}; Halo then continues."

@@ -23,14 +23,12 @@ def _no_tls(params: Params) -> str:
         if params["is_untrusted"]
         else error or "it was refused"
     )
-    return f"no safe connection (TLS) to {params['place']}: {why}"
+    return f"no secure (TLS) connection to {params['place']}: {why}"
 
 
 def _not_http(params: Params) -> str:
-    why = {"header": "a header of its answer cannot be read", "lengths": "it tells of two different lengths"}
-    return (
-        f"{params['place']} does not answer as a web server does: {why.get(params['what'], params['error'])}"
-    )
+    why = {"header": "a header cannot be read", "lengths": "it states two different lengths"}
+    return f"{params['place']} sent an invalid HTTP response: {why.get(params['what'], params['error'])}"
 
 
 def _unexpected_status(params: Params) -> str:
@@ -45,12 +43,12 @@ def _rate_limit(params: Params) -> str:
 
 def _token(params: Params) -> str:
     if not params["name"]:
-        return f"GitHub wants a token{_said(params)}; name the secret that holds one in the job"
+        return f"GitHub requires a token{_said(params)}; name the secret that holds one in the job"
     return f"the token was refused{_said(params)}; set a new one with: halo secret set {params['name']}"
 
 
 def _no_repository(params: Params) -> str:
-    may_not = "or the token may not see it" if params["has_token"] else "or it can only be seen with a token"
+    may_not = "or the token has no access to it" if params["has_token"] else "or it requires a token"
     return f"there is no repository {params['repository']} with issues at {params['place']}, {may_not}"
 
 
@@ -60,21 +58,21 @@ def _said(params: Params) -> str:
 
 
 FAULTS: Words = {
-    MessageKind.NO_WEB_ADDRESS: "{url} is not a web address",
+    MessageKind.NO_WEB_ADDRESS: "{url} is not a valid URL",
     MessageKind.BAD_HEADER_SECRET: "a secret in the header {name} has more than one line or control characters",
     MessageKind.BAD_PROXY: "the variable {name} is not a proxy address; use one like http://proxy:3128",
     MessageKind.UNKNOWN_PROXY: (
-        "the variable {name} names a proxy of the kind {scheme}; use one that begins with http://"
+        "the variable {name} names a {scheme} proxy; use one that begins with http://"
     ),
-    MessageKind.PROXY_REFUSED: "the proxy does not lead to {place}: {error}",
+    MessageKind.PROXY_REFUSED: "the proxy cannot reach {place}: {error}",
     MessageKind.NAME_NOT_FOUND: "the name {host!r} was not found",
     MessageKind.CONNECTION_REFUSED: "{place} refused the connection",
     MessageKind.NOT_REACHED: "{place} cannot be reached: {error}",
     MessageKind.NO_TLS: _no_tls,
     MessageKind.NO_ANSWER_IN_TIME: "{place} did not answer within {seconds:g} s",
     MessageKind.NOT_HTTP: _not_http,
-    MessageKind.CLOSED_BEFORE_ANSWER: "{place} closed the connection before it had answered",
-    MessageKind.CLOSED_IN_ANSWER: "{place} closed the connection in the middle of its answer",
+    MessageKind.CLOSED_BEFORE_ANSWER: "{place} closed the connection without a response",
+    MessageKind.CLOSED_IN_ANSWER: "{place} closed the connection in the middle of its response",
     MessageKind.BODY_NOT_DECOMPRESSED: "{place} sent a body that cannot be decompressed",
     MessageKind.UNEXPECTED_STATUS: _unexpected_status,
     MessageKind.REDIRECT_ELSEWHERE: "{place} redirects to something that is neither http nor https",
@@ -86,10 +84,10 @@ FAULTS: Words = {
     MessageKind.REQUEST_FAILED: "the request failed: {error}",
     MessageKind.REQUEST_TO_FAILED: "the request to {place} failed: {error}",
     MessageKind.OUTPUT_NOT_WRITTEN: "its output cannot be written: {error}",
-    MessageKind.BAD_BASE_URL: "{url} is not a web address; check the base URL",
+    MessageKind.BAD_BASE_URL: "{url} is not a valid URL; check the base URL",
     MessageKind.RESPONSE_TOO_LARGE: "{place} answered with more than {megabytes} MB",
-    MessageKind.NO_WORK_SOURCES: "nothing here can fetch items of work",
-    MessageKind.ITEM_NOT_READY: "the item {item} cannot be taken: it is not ready any more",
+    MessageKind.NO_WORK_SOURCES: "this program can't fetch work items",
+    MessageKind.ITEM_NOT_READY: "the item {item} cannot be taken: it is no longer ready",
     MessageKind.CLAIM_NOT_WRITTEN: "the run's claim cannot be recorded in {folder}: {error}",
     MessageKind.NO_QUEUE_FOLDER: "the folder {folder} does not exist",
     MessageKind.NO_HOME: "the folder {folder} is in a home folder that is not known",
@@ -99,13 +97,13 @@ FAULTS: Words = {
     MessageKind.ITEMS_NOT_LISTED: "the files in {folder} cannot be listed: {error}",
     MessageKind.ITEM_NOT_READ: "{item} cannot be read: {error}",
     MessageKind.ITEM_NOT_MOVED: "{item} cannot be moved to {folder}/: {error}",
-    MessageKind.ITEM_NOT_A_FILE: "{item} is not a file any more",
+    MessageKind.ITEM_NOT_A_FILE: "{item} is no longer a file",
     MessageKind.ITEM_SET_ASIDE: "{error}; it is now in {folder}/",
     MessageKind.SEVERAL_DISKS: "ready/, in-progress/, done/ and failed/ must be on one disk",
     MessageKind.RATE_LIMIT: _rate_limit,
-    MessageKind.NOT_GITHUB: "{place} does not answer as GitHub does; is {base} the address of its API?",
-    MessageKind.NO_ISSUES: "{base} answers with something else than issues; is it GitHub's API?",
-    MessageKind.ISSUES_ELSEWHERE: "{base} says that its issues go on at another place; that is not followed",
+    MessageKind.NOT_GITHUB: "{place} did not respond like GitHub; is {base} the URL of its API?",
+    MessageKind.NO_ISSUES: "{base} did not return issues; is it GitHub's API?",
+    MessageKind.ISSUES_ELSEWHERE: "{base} links to more issues on another host, which is not followed",
     MessageKind.GITHUB_MOVED: (
         "{place} redirects to {target}; if that is right, change the repository or the base URL"
     ),
@@ -114,27 +112,27 @@ FAULTS: Words = {
         f"GitHub does not allow it{_said(params)}; the token must be allowed to read and write issues"
     ),
     MessageKind.GITHUB_NOT_FOUND: lambda params: (
-        f"GitHub does not find what is to be changed{_said(params)}; may the token write issues?"
+        f"GitHub can't find the issue to change{_said(params)}; can the token write issues?"
     ),
     MessageKind.GITHUB_NO_REPOSITORY: _no_repository,
     MessageKind.GITHUB_FAULT: lambda params: (
-        f"GitHub has trouble of its own: it answers with status {params['status']}{_said(params)}"
+        f"GitHub has an internal error: status {params['status']}{_said(params)}"
     ),
     MessageKind.GITHUB_REFUSED: lambda params: (
-        f"GitHub does not accept what was asked: status {params['status']}{_said(params)}"
+        f"GitHub rejected the request: status {params['status']}{_said(params)}"
     ),
     MessageKind.SECRET_NOT_SET: "the secret {name} is not set; set it with: halo secret set {name}",
-    MessageKind.SECRET_CHANGED: "the secret {name} was changed while the run was under way",
-    MessageKind.SECRET_GONE: "the secret {name} is gone; set it again with: halo secret set {name}",
+    MessageKind.SECRET_CHANGED: "the secret {name} was changed during the run",
+    MessageKind.SECRET_GONE: "the secret {name} no longer exists; set it again with: halo secret set {name}",
     MessageKind.SECRET_UNKNOWN: "there is no secret named {name!r}",
     MessageKind.SECRET_NOT_WRITTEN: "the secret cannot be written to {path}: {error}",
-    MessageKind.SECRETS_EXPOSED: "others can read the secrets; keep them out with: chmod 600 {path}",
+    MessageKind.SECRETS_EXPOSED: "other users can read the secrets; fix it with: chmod 600 {path}",
     MessageKind.SECRETS_NOT_READ: "the secrets in {path} cannot be read: {error}",
     MessageKind.NO_KEYRING: f"there is no keyring here; {_IN_FILE}",
-    MessageKind.KEYRING_NOT_READ: "the keyring does not give the secret {name}: {error}",
-    MessageKind.KEYRING_NOT_WRITTEN: f"the keyring does not take it ({{error}}); {_IN_FILE}",
+    MessageKind.KEYRING_NOT_READ: "the keyring did not return the secret {name}: {error}",
+    MessageKind.KEYRING_NOT_WRITTEN: f"the keyring refused it ({{error}}); {_IN_FILE}",
     MessageKind.KEYRING_NOT_CLEARED: "the keyring may still have the secret {name}: {error}",
-    MessageKind.NOT_A_TOKEN: "the secret {name} is not a token: it has blanks or signs that none has",
+    MessageKind.NOT_A_TOKEN: "the secret {name} is not a token: it contains blanks or invalid characters",
     MessageKind.TOKEN_NOT_READ: "the token cannot be read: {error}",
     MessageKind.OUTPUT_NOT_SHOWN: "its output cannot be shown before it ends: {error}",
 }

@@ -35,10 +35,10 @@ from halo_scheduler.wording.measures import duration_in_words
 _USUAL_GRACE_MS = 10 * SECOND_MS
 _USUAL = Policy()
 _NOTIFY = {
-    Notify.NONE: "tells you of no end",
-    Notify.FAILURES: "tells you of failures",
-    Notify.ALL: "tells you of every end",
-    Notify.SETTINGS: "tells you what the settings say",
+    Notify.NONE: "no notifications",
+    Notify.FAILURES: "notifies about failures",
+    Notify.ALL: "notifies about every run",
+    Notify.SETTINGS: "default notifications",
 }
 
 
@@ -95,7 +95,7 @@ def _code_words(action: ProcessAction) -> str:
     if action.needs_input_code is not None:
         parts.append(f"asks you with {action.needs_input_code}")
     if action.grace_ms != _USUAL_GRACE_MS:
-        parts.append(f"{interval_in_words(action.grace_ms)} to stop before force")
+        parts.append(f"{interval_in_words(action.grace_ms)} grace period")
     return " · ".join(parts)
 
 
@@ -118,7 +118,7 @@ def work_words(action: Action) -> str:
         case None:
             return ""
         case FolderSource(path=path):
-            return f"takes one file of {path}/ready for each run"
+            return f"each run takes one file from {path}/ready"
         case GithubSource(repository=repository, ready=ready, in_progress=in_progress, closes=closes):
             usual = GithubSource(repository=repository)
             place = "" if source.base_url == usual.base_url else f" at {source.base_url}"
@@ -126,8 +126,7 @@ def work_words(action: Action) -> str:
             ends = "closed" if closes else "left open"
             ends += " with a comment" if source.comments else ""
             return (
-                f"takes one issue of {repository}{place} for each run, "
-                f"from {ready} to {in_progress}, then {ends}"
+                f"each run takes one issue of {repository}{place}, from {ready} to {in_progress}, then {ends}"
             )
         case _:
             assert_never(source)
@@ -138,17 +137,17 @@ def policy_words(job: Job) -> str:
     policy = job.policy
     limit_ms = policy.time_limit_ms
     parts = [
-        "never stopped" if limit_ms is None else f"stops after {interval_in_words(limit_ms)}",
+        "no time limit" if limit_ms is None else f"stops after {interval_in_words(limit_ms)}",
         _retry_words(policy.retry),
         f"disabled after {counted(policy.max_errors, 'error')}" if policy.max_errors else "never disabled",
         _catch_up_words(policy),
         *_backoff_words(policy.backoff),
         *_limit_words(policy.limits),
-        *([f"spread by up to {policy.jitter_percent} %"] if policy.jitter_percent else []),
+        *([f"random delay up to {policy.jitter_percent} %"] if policy.jitter_percent else []),
         *_line_words(policy, is_prompt=isinstance(job.action, Prompt)),
         *_output_words(policy.output_limit_bytes),
         *(["keeps the computer awake"] if policy.keep_awake else []),
-        *([] if policy.assistants_may_run else ["assistants may not run it"]),
+        *([] if policy.assistants_may_run else ["assistants can't run it"]),
         *([] if policy.notify is _USUAL.notify else [_NOTIFY[policy.notify]]),
     ]
     return " · ".join(parts)
@@ -188,17 +187,17 @@ def _backoff_words(backoff: Backoff) -> list[str]:
     if backoff == _USUAL.backoff:
         return []
     if backoff.kind is BackoffKind.NONE:
-        return ["errors do not delay it"]
+        return ["no back-off"]
     if backoff.kind is BackoffKind.DOUBLE:
-        return ["errors double its interval"]
-    return [f"errors delay it by {', '.join(duration_in_words(delay_ms) for delay_ms in backoff.delays_ms)}"]
+        return ["failures double the interval"]
+    return [f"back-off {', '.join(duration_in_words(delay_ms) for delay_ms in backoff.delays_ms)}"]
 
 
 def _limit_words(limits: Limits) -> list[str]:
     least, most = limits.min_ms, limits.max_ms
     return [
-        *([] if least is None else [f"never within {duration_in_words(least)}"]),
-        *([] if most is None else [f"never later than in {duration_in_words(most)}"]),
+        *([] if least is None else [f"at least {duration_in_words(least)} until the next run"]),
+        *([] if most is None else [f"at most {duration_in_words(most)} until the next run"]),
     ]
 
 
@@ -206,4 +205,4 @@ def _line_words(policy: Policy, *, is_prompt: bool) -> list[str]:
     """Return whether output commands are read, where that is not the default."""
     if policy.reads_lines is None or policy.reads_lines is is_prompt:
         return []
-    return ["reads :: lines" if policy.reads_lines else "does not read :: lines"]
+    return ["reads directives" if policy.reads_lines else "ignores directives"]

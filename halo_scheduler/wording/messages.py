@@ -34,14 +34,14 @@ SKIP_REASONS = {
     SkipReason.NOT_DUE: "it was not due",
     SkipReason.NO_WORK: "there was nothing to do",
     SkipReason.CONDITION: "its conditions were not met",
-    SkipReason.QUIET_TIME: "it fell into quiet hours",
+    SkipReason.QUIET_TIME: "it fell in quiet hours",
     SkipReason.CAP: "its daily limit was reached",
     SkipReason.NEEDS_INPUT: "it was waiting for an answer",
     SkipReason.SOURCE_UNAVAILABLE: "its work items could not be fetched",
     SkipReason.MISSED: "Halo was not running",
-    SkipReason.UNSUPPORTED_TYPE: "nothing here can run such a job",
+    SkipReason.UNSUPPORTED_TYPE: "this program can't run such a job",
 }
-"""Why a run did not start, as it stands behind "because" or a colon."""
+"""Why a run did not start, as it follows "because" or a colon."""
 
 
 class OutcomeWords(NamedTuple):
@@ -63,9 +63,9 @@ OUTCOMES = {
 }
 
 _NO_ROOM = "too many processes run on this computer, or it has too little memory left"
-_SETTLED = {"done": "reported as done", "failed": "reported as failed", "released": "given back"}
+_SETTLED = {"done": "reported as done", "failed": "reported as failed", "released": "released"}
 _ASKED = {Trigger.MANUAL: "manually", Trigger.ANSWER: "with an answer"}
-_ONCE = "; as it had one time only, run it manually or give it a new time"
+_ONCE = "; it had only this time, so run it manually or set a new one"
 _TOMORROW = "; it may run again after midnight"
 
 
@@ -115,13 +115,13 @@ EXIT_CODES = {
     137: "killed, perhaps out of memory",
     143: "asked to terminate",
 }
-"""What shells and systems mean by exit codes."""
+"""The usual meanings of exit codes."""
 
 
 def _exit_code(params: Params) -> str:
     code, name = params["code"], params.get("signal")
     meaning = ": ".join(filter(None, (name, EXIT_CODES.get(code))))
-    return f"it ended with exit code {code}{f' ({meaning})' if meaning else ''}"
+    return f"exit code {code}{f' ({meaning})' if meaning else ''}"
 
 
 def _shortage(params: Params) -> str:
@@ -155,7 +155,7 @@ def _quiet_time(params: Params) -> str:
     moment = local_time(params["until"])
     day = f"on {weekday_name(moment)} " if params["until"] - params["at"] >= DAY_MS else ""
     name = _quiet_name(params["name"])
-    return f"it was to start in {name}, which end {day}at {clock_time(moment)}{_only_time(params)}"
+    return f"it was due in {name}, which end {day}at {clock_time(moment)}{_only_time(params)}"
 
 
 def _conditions_unmet(params: Params) -> str:
@@ -167,11 +167,11 @@ def _conditions_unmet(params: Params) -> str:
 
 def _not_after(params: Params) -> str:
     name, state = shortened(params["name"]), params["state"]
-    return f"it was to run after {name}, but it was {state} at that time"
+    return f"it was triggered by {name}, but it was {state} at that time"
 
 
 def _asked_by(params: Params) -> str:
-    return f"asked for by {assistant_words(params['assistant'])}"
+    return f"requested by {assistant_words(params['assistant'])}"
 
 
 def _started_anyway(params: Params) -> str:
@@ -183,7 +183,7 @@ def _started_anyway(params: Params) -> str:
         words.append(f"although it waits for {waiting_words(conditions)}")
     elif conditions:
         noun = "condition" if len(conditions) == 1 else "conditions"
-        words.append(f"without asking for its {noun} ({', '.join(map(describe_condition, conditions))})")
+        words.append(f"without checking its {noun} ({', '.join(map(describe_condition, conditions))})")
     return f"started {_ASKED[Trigger(params['trigger'])]} {' and '.join(words)}"
 
 
@@ -207,15 +207,15 @@ def _ended_with_test(params: Params) -> str:
 
 def _follower(params: Params) -> str:
     is_fault = params["why"] == "fault"
-    because = "because of a fault, which is in the log" if is_fault else f"as it was {params['why']}"
-    return f"{shortened(params['name'])} did not run after it, {because}"
+    because = "because of an error (see the log)" if is_fault else f"because it was {params['why']}"
+    return f"{shortened(params['name'])} was not triggered, {because}"
 
 
 def _item_not_settled(params: Params) -> str:
     words = f"the item could not be {_SETTLED[params['verdict']]}"
     if params["is_final"]:
         return f"{words} within 7 days and is no longer retried: {params['error']}"
-    return f"{words}, which is tried again for 7 days: {params['error']}"
+    return f"{words}; retrying for 7 days: {params['error']}"
 
 
 def _unreadable_line(params: Params) -> str:
@@ -227,7 +227,7 @@ def _not_searched(params: Params) -> str:
     because = (
         "the disk was so full" if params["is_disk_full"] else "it printed so much while Halo was not running"
     )
-    return f"{because} that not all of its output was searched for :: lines"
+    return f"{because} that not all of its output was searched for directives"
 
 
 def _only_time(params: Params) -> str:
@@ -265,8 +265,8 @@ _WORDS: Words = {
     MessageKind.SHORTAGE: _shortage,
     MessageKind.NO_ROOM: f"it could not be started: {_NO_ROOM}",
     MessageKind.WAITING_FOR_SHORTAGE: lambda params: f"waiting for {_awaited_shortage(params)}",
-    MessageKind.UNSUPPORTED_ACTION: "nothing here can run a {action} job",
-    MessageKind.UNREADABLE_TEST: "what was to be tried cannot be read",
+    MessageKind.UNSUPPORTED_ACTION: "this program can't run a {action} job",
+    MessageKind.UNREADABLE_TEST: "the job to test cannot be read",
     MessageKind.NO_FOLDER: "the working directory {path!r} does not exist",
     MessageKind.NOT_A_FOLDER: "the working directory {path!r} is not a folder",
     MessageKind.FOLDER_CLOSED: "the working directory {path!r} cannot be entered: permission denied",
@@ -276,7 +276,7 @@ _WORDS: Words = {
     MessageKind.NOT_A_PROGRAM: "{program!r} is not a program",
     MessageKind.PROGRAM_CLOSED: "{program!r} may not be executed: permission denied",
     MessageKind.NO_INTERPRETER: "{program!r} needs {interpreter!r}, which does not exist",
-    MessageKind.NO_AGENT: "there is no agent that could be given the prompt",
+    MessageKind.NO_AGENT: "no agent is set up for the prompt",
     MessageKind.PROMPT_TOO_LONG: (
         "the prompt has {bytes:,} bytes, but an agent can be given at most {most:,} as an argument; "
         "let it read its standard input or {{prompt_file}}"
@@ -292,7 +292,7 @@ _WORDS: Words = {
     MessageKind.JOB_IN_TRASH: "the job was in the trash at that time",
     MessageKind.MISSED: "Halo was not running at that time",
     MessageKind.MISSED_BY_OUTAGE: "the database could not be written at that time",
-    MessageKind.MISSED_REQUEST: "Halo was not running when this was asked for",
+    MessageKind.MISSED_REQUEST: "Halo was not running when this was requested",
     MessageKind.UNPLANNABLE: "its next run could not be planned",
     MessageKind.UNREADABLE_JOB: "it cannot be read: {error}",
     MessageKind.ASKED_BY: _asked_by,
@@ -302,7 +302,7 @@ _WORDS: Words = {
     MessageKind.ENDED_UNSEEN: "it ended while Halo was not running",
     MessageKind.DISK_WAS_FULL: "the disk was full while it ran",
     MessageKind.NOT_GONE: lambda params: (
-        f"killed, but not gone yet: {_processes(params)}; the run ends when the system lets go of them"
+        f"killed, but still there: {_processes(params)}; the run ends when the system releases them"
     ),
     MessageKind.NOT_STOPPED: lambda params: (
         f"not stopped, because it belongs to another user: {_processes(params)}"
@@ -313,14 +313,14 @@ _WORDS: Words = {
     MessageKind.LEFT_RUNNING: _left_running,
     MessageKind.ENDED_WITH_TEST: _ended_with_test,
     MessageKind.NOT_KEPT_AWAKE: "the computer could not be kept awake: {error}",
-    MessageKind.HINT_REFUSED: "what it proposed was not taken, as its job has no next run that could be moved",
+    MessageKind.HINT_REFUSED: "its hint was ignored, because the job has no next run to move",
     MessageKind.FOLLOWER_NOT_RUN: _follower,
     MessageKind.ITEM_NOT_SETTLED: _item_not_settled,
-    MessageKind.ITEM_SETTLED_LATE: lambda params: f"by now it was {_SETTLED[params['verdict']]}",
+    MessageKind.ITEM_SETTLED_LATE: lambda params: f"it has since been {_SETTLED[params['verdict']]}",
     MessageKind.UNREADABLE_LINE: _unreadable_line,
-    MessageKind.TOO_MANY_LINES: "it said more than {most:,} lines about itself; the rest was not read",
+    MessageKind.TOO_MANY_LINES: "it printed more than {most:,} directives; the rest was ignored",
     MessageKind.OUTPUT_NOT_SEARCHED: _not_searched,
-    MessageKind.ANSWER_TOO_LONG: "its answer has more than {most:,} bytes and was not searched for halo",
-    MessageKind.ANSWER_NOT_JSON: "its answer could not be read as JSON",
-    MessageKind.UNREADABLE_ANSWER: "the halo of its answer could not be read: {error}",
+    MessageKind.ANSWER_TOO_LONG: "the response has more than {most:,} bytes and was not searched for directives",
+    MessageKind.ANSWER_NOT_JSON: "the response is not valid JSON",
+    MessageKind.UNREADABLE_ANSWER: 'the "halo" field of the response is invalid: {error}',
 }

@@ -49,7 +49,7 @@ ADVISERS = {
 _ENDS = {FollowOn.SUCCESS: "succeeds", FollowOn.FAILURE: "fails", FollowOn.ALWAYS: "ends"}
 _MOST_WAITS = 3
 FEWEST_PILED_UP = 3
-"""So many runs that wait for the last one to end did not come together by chance."""
+"""From this many waiting runs on, the job is probably triggered faster than it finishes."""
 
 
 class Part(NamedTuple):
@@ -158,7 +158,7 @@ def _why_not(job: Job, now_ms: int, outlook: PlanText) -> list[Part]:
     if isinstance(job.schedule, Manual):
         return [*running, Part(Topic.PLAN, "It only runs manually: it has no schedule.")]
     if running:
-        planned = "It is running now; its next run is planned when it ends."
+        planned = "It is running now; its next run is scheduled when it ends."
         return about(Topic.PLAN, _running(job, planned))
     return [Part(Topic.PLAN, "The schedule has no more runs.")]
 
@@ -195,7 +195,7 @@ def _steps(job: Job, trail: Sequence[Step], now_ms: int, attempt: int) -> list[s
         return [f"Its run {when} was missed while Halo was off or asleep; this run catches up."]
     if trail and trail[-1].at != job.next_run_at:
         sentences.append(f"The clock was set back, so it moves to {at}.")
-    return sentences or [f"It is planned for {at}."]
+    return sentences or [f"It is scheduled for {at}."]
 
 
 def _sentence(job: Job, step: Step, now_ms: int, attempt: int) -> str:
@@ -256,10 +256,10 @@ def _unused_advice(job: Job, trail: Sequence[Step], now_ms: int) -> list[str]:
 def _why_unused(job: Job, usual: str, next_at: int | None = None) -> str:
     if job.next_run_at is not None:
         if next_at is not None and next_at < job.next_run_at:
-            return "but it may not run that early"
+            return "but it can't run that early"
         return "but it runs only once" if isinstance(job.schedule, Once) else f"which {usual}"
     if isinstance(job.schedule, Manual):
-        return "but it is never due by itself"
+        return "but it has no schedule"
     return {
         JobStatus.RUNNING: "which is considered when this run ends",
         JobStatus.PAUSED: "but it is paused",
@@ -307,7 +307,7 @@ def _quiet(job: Job, at: int, now_ms: int, quiet: Quiet | None) -> list[str]:
     then = f"it starts when they end, {when_in_words(quiet.until, now_ms)}"
     if job.policy.in_quiet_time is InQuietTime.SKIP:
         then = "it will be skipped"
-    return [f"{'Now it is in' if at <= now_ms else 'That is in'} {which}: {then}."]
+    return [f"{'It is due in' if at <= now_ms else 'That falls in'} {which}: {then}."]
 
 
 def _conditions(job: Job) -> list[str]:
@@ -315,7 +315,7 @@ def _conditions(job: Job) -> list[str]:
         return []
     words = listed([describe_condition(condition) for condition in job.policy.conditions])
     limit_ms = job.policy.condition_deadline_ms
-    waits = "" if limit_ms is None else f", and waits for that {duration_in_words(limit_ms)} at most"
+    waits = "" if limit_ms is None else f", waiting up to {duration_in_words(limit_ms)}"
     return [f"It starts only {words}{waits}."]
 
 

@@ -277,15 +277,15 @@ def test_a_fault_of_ours_while_starting_is_the_runs_failure(
     ("line", "outcome", "code", "error"),
     [
         ("exit 0", Outcome.SUCCESS, 0, ""),
-        ("exit 3", Outcome.FAILURE, 3, "it ended with exit code 3"),
+        ("exit 3", Outcome.FAILURE, 3, "exit code 3"),
         (
             "kill -9 $$",
             Outcome.FAILURE,
             137,
-            "it ended with exit code 137 (SIGKILL: killed, perhaps out of memory)",
+            "exit code 137 (SIGKILL: killed, perhaps out of memory)",
         ),
-        ("kill -SEGV $$", Outcome.FAILURE, 139, "it ended with exit code 139 (SIGSEGV)"),
-        ("exit 255", Outcome.FAILURE, 255, "it ended with exit code 255"),
+        ("kill -SEGV $$", Outcome.FAILURE, 139, "exit code 139 (SIGSEGV)"),
+        ("exit 255", Outcome.FAILURE, 255, "exit code 255"),
     ],
 )
 def test_the_exit_code_is_the_outcome(
@@ -385,7 +385,7 @@ def test_a_run_goes_on_when_only_its_shim_is_killed(shop: Workshop) -> None:
     run = shop.end_of(run_id)
     assert (run.outcome, run.error) == (
         Outcome.FAILURE,
-        "it ended with exit code 137 (SIGKILL: killed, perhaps out of memory)",
+        "exit code 137 (SIGKILL: killed, perhaps out of memory)",
     )
     assert shop.text(run) == "done\n"
 
@@ -591,7 +591,7 @@ def test_a_process_that_does_not_end_when_killed_is_named_and_waited_for(
         shop.until(lambda: shop.get(run_id).note)
         run = shop.get(run_id)
     assert run.outcome is Outcome.RUNNING
-    assert run.note.startswith("killed, but not gone yet: processes ")
+    assert run.note.startswith("killed, but still there: processes ")
     assert f"{pids_in(shop.folder)[0]} (sh)" in run.note
     assert shop.end_of(run_id).outcome is Outcome.CANCELLED
     assert shop.get(run_id).note == run.note

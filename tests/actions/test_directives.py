@@ -386,7 +386,7 @@ def test_too_many_lines_are_not_read_and_that_is_told() -> None:
         reader.feed(b"::cost 1\n" * 1_000)
     said = reader.end()
     assert said.cost == 10_000.0
-    assert message_words(said.fault) == "it said more than 10,000 lines about itself; the rest was not read"
+    assert message_words(said.fault) == "it printed more than 10,000 directives; the rest was ignored"
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_one_that_says_the_same_without_end_is_stopped_as_any_other(shop: AgentS
     shop.scheduler._store.settings.set_number(SPOOL_LIMIT_BYTES, 1 << 20)
     run = shop.run(shell("yes ::cost 0.5", grace="1s"), reads_lines=True, time_limit="2s")
     assert (run.outcome, run.cost) == (Outcome.TIMEOUT, 5_000.0)
-    assert "the rest was not read" in run.note
+    assert "the rest was ignored" in run.note
 
 
 def test_a_secret_is_not_in_a_question(shop: AgentShop) -> None:
@@ -349,7 +349,7 @@ def test_lines_of_an_answer_come_before_its_halo_object(shop: AgentShop, site: S
     body = b'{"x": 1,\n::halo every=2m ttl=2h\n"halo": {}}'
     run = shop.run(HttpRequest(url=site.answer(headers=_JSON, body=body)), reads_lines=True)
     assert run.proposal == Proposal(every_ms=2 * _MINUTE, ttl_ms=120 * _MINUTE)
-    assert run.note.startswith("its answer could not be read as JSON")
+    assert run.note.startswith("the response is not valid JSON")
 
 
 def test_an_answer_that_fails_proposes_too_and_one_that_is_cut_off_does_not(
@@ -385,7 +385,9 @@ def test_an_answer_that_is_hostile_is_a_note_at_most(shop: AgentShop, site: Site
         url = site.answer(f"/{number}", headers=_JSON, body=body)
         run = shop.run(HttpRequest(url=url), reads_lines=True)
         assert (run.outcome, run.proposal) == (Outcome.SUCCESS, None)
-        assert "could not be read" in run.note
+        assert run.note.startswith(
+            ("the response is not valid JSON", 'the "halo" field of the response is invalid')
+        )
 
 
 # --- What follows ---------------------------------------------------------------------------------

@@ -368,7 +368,7 @@ def _hang_up(visit: Visit) -> None:
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_connection_closed_before_an_answer_is_told(client: Client, site: Site, method: str) -> None:
     error = client.get(site.page(_hang_up), method=method).error
-    assert error == f"127.0.0.1:{site.port} closed the connection before it had answered"
+    assert error == f"127.0.0.1:{site.port} closed the connection without a response"
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
@@ -389,7 +389,7 @@ def test_an_answer_that_breaks_off_is_told_and_what_came_is_stored(
         visit.close_connection = True
 
     result = client.get(site.page(page))
-    assert result.error == f"127.0.0.1:{site.port} closed the connection in the middle of its answer"
+    assert result.error == f"127.0.0.1:{site.port} closed the connection in the middle of its response"
     assert result.run.http_status == 200
     assert result.output.endswith(b"hhhh")
 
@@ -426,20 +426,20 @@ def test_a_certificate_that_is_not_good_is_refused(
 ) -> None:
     with open_site(make(trusted)) as site:
         error = client.get(site.answer()).error
-        assert error.startswith(f"no safe connection (TLS) to 127.0.0.1:{site.port}: ")
+        assert error.startswith(f"no secure (TLS) connection to 127.0.0.1:{site.port}: ")
         assert word in error
         assert not site.seen
 
 
 def test_a_certificate_from_an_unknown_authority_is_refused(client: Client, authority: Authority) -> None:
     with open_site(authority.signed("unknown", "IP:127.0.0.1")) as site:
-        assert client.get(site.answer()).error.startswith("no safe connection (TLS) to 127.0.0.1")
+        assert client.get(site.answer()).error.startswith("no secure (TLS) connection to 127.0.0.1")
         assert not site.seen
 
 
 def test_tls_to_a_site_without_it_is_refused(client: Client, site: Site) -> None:
     url = site.answer().replace("http:", "https:")
-    assert client.get(url).error.startswith(f"no safe connection (TLS) to 127.0.0.1:{site.port}: ")
+    assert client.get(url).error.startswith(f"no secure (TLS) connection to 127.0.0.1:{site.port}: ")
 
 
 def test_a_site_that_never_answers_meets_the_time_limit(client: Client, site: Site) -> None:

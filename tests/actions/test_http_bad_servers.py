@@ -208,14 +208,14 @@ def test_a_server_that_does_not_take_the_connection_meets_the_time_limit(client:
 
 # --- Answers that make no sense --------------------------------------------------------------------------
 
-_NO_HTTP = "does not answer as a web server does"
-_MIDDLE = "closed the connection in the middle of its answer"
+_NO_HTTP = "sent an invalid HTTP response"
+_MIDDLE = "closed the connection in the middle of its response"
 
 
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (b"", "closed the connection before it had answered"),
+        (b"", "closed the connection without a response"),
         (b"HTTP/1.1 20", _MIDDLE),
         (_OK + b"Content-Le", _MIDDLE),
         (_OK + b"Content-Length: 0\r\n", _MIDDLE),

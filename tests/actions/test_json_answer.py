@@ -100,7 +100,7 @@ def test_null_is_a_key_that_is_not_there() -> None:
 def test_a_halo_that_cannot_be_read_is_a_note_at_most(halo: object, why: str) -> None:
     said = _directives({"halo": halo})
     assert said.proposal is None
-    assert message_words(said.fault).startswith("the halo of its answer could not be read: ")
+    assert message_words(said.fault).startswith('the "halo" field of the response is invalid: ')
     assert why in message_words(said.fault)
     assert _HIDDEN not in message_words(said.fault)
     assert message_words(said.fault).isprintable()

@@ -165,7 +165,7 @@ def test_a_secret_that_is_not_set_uses_up_no_item(shop: AgentShop) -> None:
     [
         (0, Outcome.SUCCESS, ""),
         (3, Outcome.SUCCESS, ""),
-        (4, Outcome.FAILURE, "it ended with exit code 4"),
+        (4, Outcome.FAILURE, "exit code 4"),
         (75, Outcome.SKIPPED, ""),
     ],
 )
@@ -383,7 +383,7 @@ def test_an_answer_fails_with_a_sentence_when_its_item_is_gone(shop: AgentShop) 
     (shop.folder / "items" / "in-progress" / "a.md").unlink()
     run = _answered(shop, question_id, "yes")
     assert run.outcome is Outcome.FAILURE
-    assert run.error == "the item a.md cannot be taken: it is not ready any more"
+    assert run.error == "the item a.md cannot be taken: it is no longer ready"
     assert shop.places() == {"ready": ["b.md"]}
 
 

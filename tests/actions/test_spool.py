@@ -764,5 +764,5 @@ def test_on_a_full_disk_an_output_is_shortened_before_all_of_it_was_heard(
     assert said.cost == 3.0
     assert (
         message_words(said.fault)
-        == "the disk was so full that not all of its output was searched for :: lines"
+        == "the disk was so full that not all of its output was searched for directives"
     )

@@ -125,7 +125,7 @@ def test_a_shim_that_cannot_fork_is_not_the_exit_code_of_the_job(
 
 def test_a_program_that_ends_with_that_code_itself_has_failed(shop: Workshop) -> None:
     run = shop.run(Command(argv=("sh", "-c", "exit 2")))
-    assert (run.outcome, run.exit_code, run.error) == (Outcome.FAILURE, 2, "it ended with exit code 2")
+    assert (run.outcome, run.exit_code, run.error) == (Outcome.FAILURE, 2, "exit code 2")
 
 
 def test_an_engine_without_a_thread_left_does_not_blame_the_job(

@@ -133,7 +133,7 @@ def test_exporting_what_was_imported_gives_the_same_file(
         assert len(scheduler.get_run_log(ids["backup"], limit=5_000)) == 1_200
         run = scheduler.get_run(f"{0:032x}")
         assert run is not None
-        assert run.error == "it ended with exit code 3"
+        assert run.error == "exit code 3"
         assert scheduler.get_output(f"{7:032x}") == b"seven\n"
         assert scheduler.list_removed() == []
 
@@ -182,7 +182,7 @@ def test_imported_jobs_wait_for_a_review_unless_enabled(place: Path, monkeypatch
         "held": StatusReason.IMPORTED,
         "once": StatusReason.DONE,
     }
-    assert (jobs["report"].errors, jobs["report"].last_error) == (2, "it ended with exit code 3")
+    assert (jobs["report"].errors, jobs["report"].last_error) == (2, "exit code 3")
     assert _halo("resume", "--imported").exit_code == 0
 
 

@@ -104,7 +104,7 @@ def test_files_of_agents_are_applied_and_their_jitter_is_shown(home: Path) -> No
     assert "add --repo owner/name" in refused.output
     done = _halo("import", folder / "reviewer.yaml", "--repo", "me/shop", "--yes")
     assert done.exit_code == 0, done.output
-    assert "spread by up to 5 %" in done.stdout
+    assert "random delay up to 5 %" in done.stdout
     _write(folder / "reviewer.yaml", "schedules:\n  daily: {type: cron, cron: '@hourly', prompt: y}\n")
     assert _halo("apply", folder, "--yes").exit_code == 0
     job = _jobs()["reviewer/daily"]

@@ -66,7 +66,7 @@ def test_a_time_of_day_is_todays_and_means_its_minute(home: Path) -> None:
     _past(home, Cron("20 15 8 * * *"))
     assert _why("--at", "8:15").startswith("● backup ran\n  It started at 08:16 and succeeded")
     assert _why("--at", "8:15:20").startswith("● backup ran")
-    assert _why("--at", "8:15:19").startswith("◌ backup isn't due then\n  That is no time of its schedule")
+    assert _why("--at", "8:15:19").startswith("◌ backup isn't due then\n  That time is not on its schedule")
     assert _why("--at", "20m ago") == _why("--at", "8:15")
     assert _why("--at", "now") == _why("--at", "8:35")
     assert _why("--at", "today 8:14").startswith("◌ backup isn't due then")

@@ -174,4 +174,4 @@ def test_a_chain_that_leads_nowhere_is_said(scheduler: Scheduler) -> None:
         (Mark.LOOK, "After first should run off, which is disabled."),
     ]
     scheduler._store.jobs.purge(1 << 60)
-    assert "a job that is gone" in found_by(check_jobs, scheduler.path)[0].what
+    assert "a deleted job" in found_by(check_jobs, scheduler.path)[0].what

@@ -346,7 +346,7 @@ def test_a_secret_that_is_gone_from_the_keyring_is_named(path: Path, ring: _Keyr
         scheduler.secrets.set("TOKEN", "hunter22")
     ring.kept.clear()
     finding = only(found_by(check_secrets, path))
-    assert (finding.mark, finding.what) == (Mark.WRONG, "The secret TOKEN is gone.")
+    assert (finding.mark, finding.what) == (Mark.WRONG, "The secret TOKEN no longer exists.")
     assert "halo secret set TOKEN" in finding.advice
 
 

@@ -84,7 +84,7 @@ def test_a_command_that_goes_on_is_adopted(house: House) -> None:
     house.touch("go1")
     house.touch("go2")
     run = house.end_of(run_id)
-    assert (run.outcome, run.exit_code, run.error) == (Outcome.FAILURE, 7, "it ended with exit code 7")
+    assert (run.outcome, run.exit_code, run.error) == (Outcome.FAILURE, 7, "exit code 7")
     assert house.text(run_id) == "before\nduring\nafter\n"
     assert [logged.id for logged in house.scheduler.get_run_log()] == [run_id]
     assert _starts(house) == 1
@@ -150,7 +150,7 @@ def test_a_run_outlives_several_crashes(house: House) -> None:
     ("code", "outcome", "reason", "error"),
     [
         (0, Outcome.SUCCESS, None, ""),
-        (3, Outcome.FAILURE, None, "it ended with exit code 3"),
+        (3, Outcome.FAILURE, None, "exit code 3"),
         (75, Outcome.SKIPPED, SkipReason.NO_WORK, ""),
     ],
 )
@@ -358,7 +358,7 @@ def test_output_with_a_secret_that_was_changed_meanwhile_is_withheld(house: Hous
     house.wait_until_cleared()
     assert house.text(run_id) == (
         "[output withheld, as secrets cannot be taken out of it: "
-        "the secret TOKEN was changed while the run was under way]\n"
+        "the secret TOKEN was changed during the run]\n"
     )
 
 

@@ -197,7 +197,7 @@ def test_a_question_waits_for_its_answer_and_the_answer_for_its_run(house: House
     (house.folder / "note").unlink()
     answered = _halo("answer", asked.id[:8], "--wait", "-", stdin="The second: {{date}} ${secret:X}\n")
     assert answered.returncode == 1
-    assert "failure (it ended with exit code 3)" in answered.stderr
+    assert "failure (exit code 3)" in answered.stderr
     prompt_text = json.loads((house.folder / "note").read_text())["prompt"]
     assert prompt_text.startswith("do One\n\n# Question\n")
     assert "Which one?" in prompt_text

@@ -99,7 +99,7 @@ def test_an_engine_starts_on_a_disk_that_is_full_of_the_output_of_the_last_one(
     assert disk.free_bytes() < 64 << 10
     house.start()
     run = house.end_of(run_id)
-    assert (run.outcome, run.exit_code, run.error) == (Outcome.FAILURE, 7, "it ended with exit code 7")
+    assert (run.outcome, run.exit_code, run.error) == (Outcome.FAILURE, 7, "exit code 7")
     _goes_on(house)
 
 
@@ -191,7 +191,7 @@ def test_a_full_disk_shows_in_the_status_and_runs_keep_their_true_end(
     told = subprocess.run(_STATUS, capture_output=True, check=False, text=True)
     assert told.returncode == 1
     assert "Disk full: runs can't be recorded" in told.stdout
-    assert "No jobs start since" in told.stdout
+    assert "No jobs have started since" in told.stdout
     assert "Free some space on the disk of" in told.stdout
     assert house.get(waiting_run).outcome is Outcome.RUNNING
     time.sleep(2)  # What is measured is that this time is not part of the run.

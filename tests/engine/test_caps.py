@@ -248,7 +248,7 @@ def test_a_once_at_its_cap_is_skipped_and_over_and_says_what_to_do(bench: Bench)
     (run,) = _held(bench, job_id)
     assert run.slot_at == at
     assert run.error == (
-        "1 run today, which is its daily limit; as it had one time only, run it manually or give it a new time"
+        "1 run today, which is its daily limit; it had only this time, so run it manually or set a new one"
     )
     job = bench.job(job_id)
     assert (job.status, job.status_reason) == (JobStatus.DISABLED, StatusReason.DONE)

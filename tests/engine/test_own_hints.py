@@ -149,7 +149,7 @@ def test_a_job_that_is_never_due_again_takes_no_hints_and_the_run_says_so(
     bench.end(run, proposal=_SOON)
     found = bench.recorded(run.id)
     assert found.proposal == _SOON
-    assert found.note == "what it proposed was not taken, as its job has no next run that could be moved"
+    assert found.note == "its hint was ignored, because the job has no next run to move"
     assert bench.job(job_id).hints == Hints()
     assert _events(bench, job_id) == []
 

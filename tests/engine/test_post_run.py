@@ -188,7 +188,7 @@ def untold(claimed: _Claimed, monkeypatch: pytest.MonkeyPatch) -> _Claimed:
     claimed.items.rename(claimed.items.with_name("away"))
     claimed.bench.end(claimed.run)
     claimed.bench.crash()
-    assert "which is tried again for 7 days: the folder" in claimed.next_note()
+    assert "retrying for 7 days: the folder" in claimed.next_note()
     return claimed
 
 
@@ -198,7 +198,7 @@ def test_a_source_that_comes_back_is_told_at_the_next_try_and_the_run_says_so(un
     assert untold.places() == ["in-progress"]
     untold.bench.tick(1)
     untold.tick_until("done")
-    assert untold.next_note().endswith("; by now it was reported as done")
+    assert untold.next_note().endswith("; it has since been reported as done")
 
 
 def test_each_try_waits_longer_than_the_last_and_the_run_says_it_once(untold: _Claimed) -> None:
@@ -249,7 +249,7 @@ def test_the_engine_after_the_next_goes_on_trying_without_saying_it_again(untold
     untold.bench.crash()
     untold.items.with_name("away").rename(untold.items)
     untold.tick_until("done")
-    assert untold.next_note().endswith("; by now it was reported as done")
+    assert untold.next_note().endswith("; it has since been reported as done")
     assert untold.note().count("could not be") == 1
 
 

@@ -197,7 +197,7 @@ def test_a_once_whose_question_is_open_is_skipped_and_over(bench: Bench) -> None
     (held,) = _held(bench, job_id)
     assert held.error == (
         "it waits for your answer to: Which branch?; "
-        "as it had one time only, run it manually or give it a new time"
+        "it had only this time, so run it manually or set a new one"
     )
     assert bench.job(job_id).status_reason is StatusReason.DONE
     (question,) = bench.scheduler.questions.list()

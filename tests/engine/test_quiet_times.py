@@ -104,7 +104,7 @@ def test_a_job_may_choose_to_be_skipped_with_one_row_for_each_slot(bench: Bench)
     rows = _skipped(bench, job_id)
     assert [run.slot_at for run in rows] == [_EVENING + hours * _HOUR for hours in (8, 6, 4, 2)]
     assert {(run.reason, run.error) for run in rows} == {
-        (SkipReason.QUIET_TIME, "it was to start in the quiet hours Nights, which end at 06:00")
+        (SkipReason.QUIET_TIME, "it was due in the quiet hours Nights, which end at 06:00")
     }
     job = bench.job(job_id)
     assert (job.errors, job.waiting_for, job.next_run_at) == (0, None, _EVENING + 10 * _HOUR)
@@ -125,7 +125,7 @@ def test_a_once_that_is_skipped_says_that_its_time_is_over(bench: Bench) -> None
     job_id = bench.scheduler.add_job("job", Once(_EVENING + 2 * _HOUR), policy=_SKIP)
     bench.tick(2 * _HOUR)
     (run,) = _skipped(bench, job_id)
-    assert run.error.endswith("; as it had one time only, run it manually or give it a new time")
+    assert run.error.endswith("; it had only this time, so run it manually or set a new one")
     assert bench.job(job_id).status_reason is StatusReason.DONE
 
 
@@ -298,5 +298,5 @@ def test_both_that_a_run_by_hand_did_not_wait_for_are_said(bench: Bench) -> None
     recorded = bench.scheduler.get_run(run.id)
     assert recorded is not None
     assert recorded.note == (
-        "started manually in quiet hours and without asking for its condition (when /mnt/backup is there)"
+        "started manually in quiet hours and without checking its condition (when /mnt/backup is there)"
     )

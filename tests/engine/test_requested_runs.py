@@ -563,9 +563,9 @@ def test_a_follower_that_does_not_run_says_so_and_so_does_the_run_before(bench: 
     cause = _cause(bench)
     (run,) = _runs(bench)
     assert (run.outcome, run.reason, run.trigger) == (Outcome.SKIPPED, SkipReason(state), Trigger.CHAIN)
-    assert run.error == f"it was to run after backup, but it was {state} at that time"
+    assert run.error == f"it was triggered by backup, but it was {state} at that time"
     assert (run.caused_by, run.started_at) == (cause.id, None)
-    assert bench.recorded(cause.id).note == f"report did not run after it, as it was {state}"
+    assert bench.recorded(cause.id).note == f"report was not triggered, because it was {state}"
     assert Change(ChangeKind.RUN_FINISHED, job_id="report", run_id=run.id) in told
     (event,) = _events(bench)
     assert event.detail == {"follower": "report", "name": "report", "reason": state, "run_id": cause.id}
@@ -603,8 +603,8 @@ def test_a_follower_that_was_removed_is_named_on_the_run_before(bench: Bench, is
     if is_purged:
         bench.scheduler._store.jobs.purge(START + 1)
     cause = _cause(bench)
-    name = "a job that is gone" if is_purged else "report"
-    assert bench.recorded(cause.id).note == f"{name} did not run after it, as it was removed"
+    name = "a deleted job" if is_purged else "report"
+    assert bench.recorded(cause.id).note == f"{name} was not triggered, because it was removed"
     (event,) = _events(bench)
     assert event.detail == {"follower": "report", "name": name, "reason": "removed", "run_id": cause.id}
     assert bench.scheduler.runs.waiting_in_chains() == []
@@ -616,7 +616,7 @@ def test_a_follower_that_is_removed_while_it_waits_is_said_too(bench: Bench) -> 
     cause = _cause(bench)
     bench.scheduler.remove_job("report")
     bench.tick(_MINUTE)
-    assert "as it was removed" in bench.recorded(cause.id).note
+    assert "because it was removed" in bench.recorded(cause.id).note
     bench.scheduler.restore_job("report")
     bench.surroundings.truths[_DISK] = True
     bench.tick(_MINUTE)
@@ -631,7 +631,7 @@ def test_a_cause_that_is_gone_from_the_log_stops_no_chain(bench: Bench) -> None:
     bench.scheduler.pause_job("report")
     bench.tick(_MINUTE)
     (run,) = _runs(bench)
-    assert run.error == "it was to run after a job that is gone, but it was paused at that time"
+    assert run.error == "it was triggered by a deleted job, but it was paused at that time"
     assert run.caused_by == cause.id
 
 
@@ -648,9 +648,7 @@ def test_a_fault_in_deciding_about_a_chain_run_is_said_and_disturbs_nobody(
     (cause,) = bench.tick()
     monkeypatch.setattr(ChainRuns, "look", stumble)
     bench.end(cause)
-    assert bench.recorded(cause.id).note == (
-        "report did not run after it, because of a fault, which is in the log"
-    )
+    assert bench.recorded(cause.id).note == ("report was not triggered, because of an error (see the log)")
     assert bench.scheduler.runs.waiting_in_chains() == []
     assert other in {run.job_id for run in bench.tick(_HOUR)}
 

@@ -122,7 +122,7 @@ def test_a_failure_tells_its_exit_code(stage: Stage) -> None:
     assert (ended.outcome, ended.exit_code, message_words(ended.message)) == (
         Outcome.FAILURE,
         3,
-        "it ended with exit code 3",
+        "exit code 3",
     )
 
 

@@ -433,7 +433,7 @@ def test_a_look_that_brings_nothing_is_not_waited_for_beyond_the_deadline(bench:
     assert _skipped(bench, job_id) == []
     bench.tick(10 * _SECOND)
     (run,) = _skipped(bench, job_id)
-    assert run.error == "it waited 5 minutes for /mnt/backup to be there: nobody knows"
+    assert run.error == "it waited 5 minutes for /mnt/backup to be there: unknown"
 
 
 def test_a_once_that_waited_in_vain_says_that_its_time_is_over(bench: Bench) -> None:
@@ -441,7 +441,7 @@ def test_a_once_that_waited_in_vain_says_that_its_time_is_over(bench: Bench) -> 
     bench.tick(_HOUR)
     bench.tick(10 * _MINUTE)
     (run,) = _skipped(bench, job_id)
-    assert run.error.endswith("; as it had one time only, run it manually or give it a new time")
+    assert run.error.endswith("; it had only this time, so run it manually or set a new one")
     assert bench.job(job_id).status_reason is StatusReason.DONE
 
 
@@ -560,7 +560,7 @@ def test_a_run_by_hand_before_its_job_is_due_asks_for_no_condition_and_says_so(b
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
     assert _note_of(bench, run) == (
-        "started manually without asking for its conditions "
+        "started manually without checking its conditions "
         "(when /mnt/backup is there, when nas.local:22 answers)"
     )
     assert bench.surroundings.asked == []
@@ -575,7 +575,7 @@ def test_a_run_with_an_answer_says_so_too(bench: Bench) -> None:
     bench.scheduler.questions.answer(question.id, "this one")
     (answered,) = bench.tick()
     assert _note_of(bench, answered) == (
-        "started with an answer without asking for its condition (when /mnt/backup is there)"
+        "started with an answer without checking its condition (when /mnt/backup is there)"
     )
 
 

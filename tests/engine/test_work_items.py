@@ -197,7 +197,7 @@ def test_a_source_that_cannot_be_told_leaves_a_note_and_the_outcome(
     monkeypatch.setattr(Settlement, "PAUSES_S", (0.0, 0.0))
     run = _run_and_block(shop)
     shop.until(lambda: _note(shop, run.id))
-    assert _note(shop, run.id).startswith("the item could not be reported as done, which is tried again")
+    assert _note(shop, run.id).startswith("the item could not be reported as done; retrying")
     assert "a.md cannot be moved" in _note(shop, run.id)
     assert shop.get(run.id).outcome is Outcome.SUCCESS
     assert shop.spooled() == [f"{run.id}.item"]

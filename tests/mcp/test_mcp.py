@@ -254,7 +254,7 @@ def test_why_tells_what_keeps_a_job_from_running_and_how_runs_ended(scheduler: S
     said = " ".join(call(scheduler, "why", job="job")["sentences"])
     for sentence in (
         "Next: ",
-        "waits for a person's answer: Which one?",
+        "waits for an answer: Which one?",
         r"and failed within a second: no space\x1b[31m left.",
         "its daily limit was reached.",
     ):

@@ -359,7 +359,7 @@ def test_chain_runs_that_wait_are_listed_by_age(bench: Bench, scheduler: Schedul
         at=START + _MINUTE,
         waiting_for=WaitingFor.PREVIOUS_RUN,
     )
-    assert (second.run_id, second.cause_job_id, second.cause_name) == ("later", "", "a job that is gone")
+    assert (second.run_id, second.cause_job_id, second.cause_name) == ("later", "", "a deleted job")
     assert scheduler.jobs.explain(report).sentences[-2] == (
         "A run after backup has waited since 01:01: its previous run to end."
     )

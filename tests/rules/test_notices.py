@@ -493,19 +493,19 @@ def test_conditions_that_never_held_are_told_once_a_day_like_a_failure() -> None
 
 @pytest.mark.parametrize("reason", [SkipReason.QUIET_TIME, SkipReason.NO_WORK, SkipReason.NEEDS_INPUT])
 def test_a_skip_that_the_user_asked_for_is_not_told(reason: SkipReason) -> None:
-    assert _told(_skipped(reason, "it was to start in the quiet hours Nights"), job=_with(Notify.ALL)) is None
+    assert _told(_skipped(reason, "it was due in the quiet hours Nights"), job=_with(Notify.ALL)) is None
 
 
 @pytest.mark.parametrize("reason", [SkipReason.PAUSED, SkipReason.DISABLED])
 def test_a_chain_that_ends_before_a_job_is_told_once_a_day(reason: SkipReason) -> None:
-    words = "it was to run after sync, but it was stopped"
+    words = "it was triggered by sync, but it was stopped"
     first, second = (_skipped(reason, words, at, trigger=Trigger.CHAIN) for at in (_NOW, _NOW + _HOUR))
     notice = _told(first)
     assert notice is not None
     assert (notice.kind, notice.title, notice.text) == (
         NoticeKind.CHAIN_BROKEN,
         "backup did not run",
-        "It was to run after sync, but it was stopped.",
+        "It was triggered by sync, but it was stopped.",
     )
     assert _told(second, first) is None
     # A slot that came while the job was paused is no broken chain.

@@ -117,7 +117,7 @@ def test_a_refused_act_is_none(scheduler: Scheduler) -> None:
 def test_a_job_that_is_gone_leaves_its_acts(scheduler: Scheduler) -> None:
     job_id = _do_everything(scheduler)
     scheduler._store.database.rows("DELETE FROM scheduler_jobs WHERE id = ?", [job_id])
-    assert ("claude-code", "a job that is gone", "ran it") in _told(scheduler)
+    assert ("claude-code", "a deleted job", "ran it") in _told(scheduler)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_why_names_who_changed_a_schedule(scheduler: Scheduler, clock: ManualClo
     said = " ".join(scheduler.jobs.why(job_id, due_at).sentences)
     assert "by the assistant “claude-code”" in said
     paused = " ".join(scheduler.jobs.why(job_id, due_at + _HOUR // 2, span_ms=60_000).sentences)
-    assert "as the assistant “claude-code” had made or changed it" in paused
+    assert "because the assistant “claude-code” had created or changed it" in paused
 
 
 def test_why_names_who_paused_a_job(scheduler: Scheduler, clock: ManualClock) -> None:
@@ -226,5 +226,5 @@ def test_a_run_says_which_assistant_asked_for_it(scheduler: Scheduler) -> None:
     scheduler.tick()
     runs = {run.id: run for run in scheduler.get_run_log(job_id)}
     assert runs[by_assistant].outcome is Outcome.SUCCESS
-    assert runs[by_assistant].note == "asked for by the assistant “claude-code”"
+    assert runs[by_assistant].note == "requested by the assistant “claude-code”"
     assert runs[by_hand].note == ""

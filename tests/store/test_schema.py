@@ -196,7 +196,7 @@ def test_the_backup_before_the_step_leads_back_to_the_sentences(path: Path) -> N
 _WITH_SENTENCES = 8
 _ERRORS = {
     "fine": ("success", None, ""),
-    "code": ("failure", None, "it ended with exit code 3"),
+    "code": ("failure", None, "exit code 3"),
     "own words": ("failure", None, 'RuntimeError: "[{}]" \\ \u202e\ttab'),
     "list": ("failure", None, "[1, 2]"),
     "stopped": ("cancelled", None, "stopped by the user"),
@@ -209,7 +209,7 @@ _NOTES = {
     "code": "a process it started still runs (12)",
     "own words": "started by hand in a quiet time; a line of its output could not be read: ::cost x",
     "list": "[",
-    "stopped": "asked for by the assistant “codex”",
+    "stopped": "requested by the assistant “codex”",
     "cap": "",
     "missed": "",
     "starting": "it waited for free memory to start",

@@ -179,9 +179,9 @@ def test_without_a_keyring_a_file_is_offered_and_nothing_is_kept(secrets: Secret
 def test_a_keyring_that_refuses_is_said_in_one_line(secrets: SecretStore, ring: _MemoryKeyring) -> None:
     secrets.set("A", _VALUE, SecretPlace.KEYRING, _NOW)
     ring.is_locked = True
-    with pytest.raises(SecretError, match=r"does not take it \(it is locked\); .* --in-file B$"):
+    with pytest.raises(SecretError, match=r"refused it \(it is locked\); .* --in-file B$"):
         secrets.set("B", _VALUE, SecretPlace.KEYRING, _NOW)
-    with pytest.raises(SecretError, match=r"^the keyring does not give the secret A: it is locked$"):
+    with pytest.raises(SecretError, match=r"^the keyring did not return the secret A: it is locked$"):
         secrets.reader(["A"])()
     with pytest.raises(SecretError, match=r"^the keyring may still have the secret A: it is locked$"):
         secrets.remove("A")
@@ -192,7 +192,9 @@ def test_a_secret_the_keyring_lost_can_be_removed_or_set_again(
 ) -> None:
     secrets.set("A", _VALUE, SecretPlace.KEYRING, _NOW)
     ring.kept.clear()
-    with pytest.raises(SecretError, match="the secret A is gone; set it again with: halo secret set A"):
+    with pytest.raises(
+        SecretError, match="the secret A no longer exists; set it again with: halo secret set A"
+    ):
         secrets.reader(["A"])()
     secrets.remove("A")
     assert secrets.list() == []
@@ -208,7 +210,7 @@ def test_a_secret_changed_since_is_not_given(secrets: SecretStore, since: int, i
     if is_given:
         assert read() == {"A": _VALUE}
     else:
-        with pytest.raises(SecretError, match="the secret A was changed while the run was under way"):
+        with pytest.raises(SecretError, match="the secret A was changed during the run"):
             read()
 
 

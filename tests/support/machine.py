@@ -28,7 +28,7 @@ class FakeSurroundings:
         assert now_ms
         self.asked.append(condition)
         truth = self.truths.get(condition, False)
-        return Finding(truth, text_message({True: "", False: "it is not so", None: "nobody knows"}[truth]))
+        return Finding(truth, text_message({True: "", False: "it is not so", None: "unknown"}[truth]))
 
     def watch(self, conditions: Collection[Condition]) -> None:
         self.watched = frozenset(conditions)

@@ -187,7 +187,7 @@ def test_an_answer_that_has_begun_is_not_asked_for_again(pool: ConnectionPool) -
 
     with _server(talk) as server:
         _get(server.url, pool)
-        with pytest.raises(CutOffError, match="in the middle of its answer"):
+        with pytest.raises(CutOffError, match="in the middle of its response"):
             _get(server.url, pool)
         assert server.connections == 1
 
@@ -217,7 +217,7 @@ def test_a_server_that_always_hangs_up_is_asked_no_third_time(pool: ConnectionPo
 
     with _server(talk) as server:
         _get(server.url, pool)
-        with pytest.raises(CutOffError, match="before it had answered"):
+        with pytest.raises(CutOffError, match="without a response"):
             _get(server.url, pool)
         assert server.connections == 2
 

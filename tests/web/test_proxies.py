@@ -181,7 +181,7 @@ def test_a_tunnel_to_a_server_that_is_another_is_refused(
         open_site(authority.signed("stranger", names)) as site,
         _tunnel(b"HTTP/1.1 200 OK\r\n\r\n", site.port) as (port, _),
         pytest.raises(
-            WebError, match=r"no safe connection \(TLS\) to a\.test: its certificate cannot be trusted"
+            WebError, match=r"no secure \(TLS\) connection to a\.test: its certificate cannot be trusted"
         ),
     ):
         _ask("https://a.test/", port)
@@ -190,8 +190,6 @@ def test_a_tunnel_to_a_server_that_is_another_is_refused(
 def test_a_proxy_that_refuses_a_tunnel_is_told(site: Site) -> None:
     with (
         _tunnel(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", site.port) as (port, _),
-        pytest.raises(
-            WebError, match=r"the proxy does not lead to a\.test: 407 Proxy Authentication Required"
-        ),
+        pytest.raises(WebError, match=r"the proxy cannot reach a\.test: 407 Proxy Authentication Required"),
     ):
         _ask("https://a.test/", port)

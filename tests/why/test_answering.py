@@ -33,7 +33,7 @@ def test_a_planned_run_is_told_with_its_trail(morning: Morning) -> None:
     assert morning.said("8:20") == (
         Verdict.PLANNED,
         [
-            "A run is planned for 08:20.",
+            "A run is scheduled for 08:20.",
             "Next: 08:15 (every 15 minutes).",
             "Runs must be at least 20 min apart, so it moves to 08:20.",
         ],
@@ -44,17 +44,17 @@ def test_a_later_time_of_the_schedule_is_expected(morning: Morning) -> None:
     morning.add()
     assert morning.said("9:00") == (
         Verdict.EXPECTED,
-        ["That is a time of its schedule: every 15 minutes.", "Its next run is planned for 08:15."],
+        ["That time is on its schedule: every 15 minutes.", "Its next run is scheduled for 08:15."],
     )
     morning.begin("8:15")
-    assert morning.said("9:00")[1][-1] == "It is running now; its next run is planned when it ends."
+    assert morning.said("9:00")[1][-1] == "It is running now; its next run is scheduled when it ends."
 
 
 def test_a_later_time_says_what_is_due_before_it(morning: Morning) -> None:
     morning.add(policy=Policy(conditions=(DISK,)))
     morning.until("8:20")
     assert morning.said("8:30")[1] == [
-        "That is a time of its schedule: every 15 minutes.",
+        "That time is on its schedule: every 15 minutes.",
         "Before that, it has been due since 08:15, waiting for /mnt/disk to be there.",
     ]
     morning.scheduler.stop()
@@ -67,7 +67,7 @@ def test_a_time_after_a_pause_says_that_it_lasts_until_then(morning: Morning) ->
     morning.scheduler.pause_job(morning.job_id, until=at("8:25"))
     assert morning.said("8:30") == (
         Verdict.EXPECTED,
-        ["That is a time of its schedule: every 15 minutes.", "It is paused until 08:25."],
+        ["That time is on its schedule: every 15 minutes.", "It is paused until 08:25."],
     )
 
 
@@ -76,8 +76,8 @@ def test_a_time_ahead_that_is_none_names_the_nearest(morning: Morning) -> None:
     assert morning.said("9:05") == (
         Verdict.NOT_A_POINT,
         [
-            "That is no time of its schedule, every 15 minutes; the nearest are 09:00 and 09:15.",
-            "Its next run is planned for 08:15.",
+            "That time is not on its schedule, every 15 minutes; the nearest are 09:00 and 09:15.",
+            "Its next run is scheduled for 08:15.",
         ],
     )
 
@@ -160,7 +160,7 @@ def test_conditions_are_told_as_they_are_at_the_moment(
     assert _now(morning)[1][1:] == [
         "It starts only when /mnt/disk is there and when /mnt/other is there.",
         "When /mnt/disk is there: not now. /mnt/disk is not there.",
-        "When /mnt/other is there: nobody knows. Nobody could look.",
+        "When /mnt/other is there: unknown. Nobody could look.",
     ]
 
 
@@ -169,9 +169,7 @@ def test_a_look_that_never_ends_is_not_waited_for(morning: Morning, monkeypatch:
     gone = threading.Event()
     monkeypatch.setattr(answering, "_LONGEST_LOOK_S", 0.01)
     monkeypatch.setattr(looking, "check_condition", lambda _condition: gone.wait(5))
-    assert _now(morning)[1][-1] == (
-        "When /mnt/disk is there: nobody knows. It could not be found out in time."
-    )
+    assert _now(morning)[1][-1] == ("When /mnt/disk is there: unknown. The check timed out.")
     gone.set()
 
 
@@ -186,7 +184,7 @@ def test_followers_are_told_with_what_keeps_them_from_running(morning: Morning) 
         "After it succeeds, mail runs.",
         "After it fails, alarm should run, but is paused.",
         "After it ends, sweep should run, but is disabled.",
-        "After it succeeds, report should run, but was removed.",
+        "After it succeeds, report should run, but was deleted.",
     ]
 
 

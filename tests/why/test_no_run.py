@@ -40,7 +40,7 @@ def test_downtime_is_told_while_it_lasts_and_after_it(morning: Morning) -> None:
         Verdict.NOT_RUNNING,
         [
             "Halo was not running from 08:20 to 10:05.",
-            "The run planned for 10:00 passed over 6 times, this one among them.",
+            "The run scheduled for 10:00 covers 6 times, including this one.",
             "It started at 10:05, 5 min late, and succeeded within a second.",
         ],
     )
@@ -48,8 +48,8 @@ def test_downtime_is_told_while_it_lasts_and_after_it(morning: Morning) -> None:
         Verdict.LATE,
         [
             "It started at 10:05, 5 min late, and succeeded within a second.",
-            "Halo was not running from 08:20 to 10:05: this run caught up on that time.",
-            "It stands for 6 other times of its schedule as well, because Halo was not running.",
+            "Halo was not running from 08:20 to 10:05: this run caught up.",
+            "It also covers 6 other times of its schedule, because Halo was not running.",
         ],
     )
     assert morning.ask("9:00").run_id == morning.ask("10:00").run_id == caught_up.id
@@ -63,13 +63,13 @@ def test_a_missed_slot_stands_for_the_others(morning: Morning) -> None:
     verdict, sentences = morning.said("8:30")
     assert (verdict, sentences[0]) == (
         Verdict.MISSED,
-        "It was missed, as was noticed at 10:05: Halo was not running at that time.",
+        "It was missed (noticed at 10:05): Halo was not running at that time.",
     )
     assert morning.said("9:00") == (
         Verdict.NOT_RUNNING,
         [
             "Halo was not running from 08:20 to 10:05.",
-            "It was counted with the missed run of 08:30, which stands for 6 times beside its own.",
+            "It was coalesced into the missed run of 08:30, which covers 6 times besides its own.",
         ],
     )
     assert morning.ask("9:00").run_id == morning.ask("8:30").run_id
@@ -80,9 +80,7 @@ def test_sleep_is_told_as_such(morning: Morning) -> None:
     morning.until("8:20")
     morning.jump("10:05")
     assert morning.said("8:30")[1][0] == "The computer slept from 08:20 to 10:05."
-    assert morning.said("10:00")[1][1] == (
-        "The computer slept from 08:20 to 10:05: this run caught up on that time."
-    )
+    assert morning.said("10:00")[1][1] == ("The computer slept from 08:20 to 10:05: this run caught up.")
 
 
 def test_before_the_first_engine_nobody_was_awake(tmp_path: Path) -> None:
@@ -127,7 +125,7 @@ def test_a_pause_is_told_with_its_ends(morning: Morning) -> None:
     morning.until("9:20")
     assert morning.said("9:00") == (Verdict.PAUSED, ["It was paused from 08:20 to 09:10."])
     assert morning.said("9:15")[1][-1] == (
-        "It stands for 3 other times of its schedule as well, because the job was paused."
+        "It also covers 3 other times of its schedule, because the job was paused."
     )
 
 
@@ -146,7 +144,7 @@ def test_a_pause_until_somebody_looked_says_whom_it_waited_for(morning: Morning)
     morning.until("8:20")
     assert morning.said("8:15") == (
         Verdict.PAUSED,
-        ["It has been paused since 08:00, as an assistant had made or changed it."],
+        ["It has been paused since 08:00, because an assistant had created or changed it."],
     )
 
 
@@ -190,15 +188,15 @@ def test_the_end_of_a_pause_brings_no_disabled_job_back(morning: Morning) -> Non
 def test_a_once_that_is_over_says_so_of_other_times(morning: Morning) -> None:
     morning.add(Once(at("8:10")))
     assert morning.said("8:10")[0] is Verdict.PLANNED
-    assert morning.said("8:09")[1][0] == "Its one time is another: 08:10."
+    assert morning.said("8:09")[1][0] == "It runs once, at another time: 08:10."
     morning.until("8:30")
     assert morning.said("8:10")[0] is Verdict.RAN
     assert morning.said("8:20") == (
         Verdict.NOT_A_POINT,
         [
-            "Its one time is another: 08:10.",
+            "It runs once, at another time: 08:10.",
             "The last run before that started at 08:10 and ended at 08:10.",
-            "Besides, it has been disabled since 08:10, as its one time was past.",
+            "Also, it has been disabled since 08:10, because its only time had passed.",
         ],
     )
     morning.scheduler.update_job(morning.job_id, schedule=Once(at("8:50")))
@@ -237,7 +235,7 @@ def test_a_time_of_the_minute_in_which_it_was_made_was_never_its_own(
     answer = morning.scheduler.jobs.why(job_id, at("9:00"), span_ms=MINUTE)
     assert (answer.verdict, answer.sentences) == (
         Verdict.BEFORE_IT_EXISTED,
-        ("The job was made at 09:00:30, and its first time is after that.",),
+        ("The job was created at 09:00:30; its first time is after that.",),
     )
 
 
@@ -255,7 +253,7 @@ def test_before_it_existed_there_is_nothing_to_tell(morning: Morning) -> None:
     morning.add()
     assert morning.said("7:45") == (
         Verdict.BEFORE_IT_EXISTED,
-        ["The job did not exist then: it was made at 08:00."],
+        ["The job did not exist then: it was created at 08:00."],
     )
 
 
@@ -288,9 +286,9 @@ def test_a_run_that_took_long_passes_over_times(morning: Morning) -> None:
     assert (verdict, sentences) == (
         Verdict.PASSED_OVER,
         [
-            "It was still running then, and a job does not run twice at once.",
+            "It was still running then; a job has only one run at a time.",
             "It started at 08:15 and is still running.",
-            "What passes meanwhile is counted on the next run.",
+            "Times that pass meanwhile are coalesced into the next run.",
         ],
     )
     assert morning.ask("8:30").run_id == long.id
@@ -298,8 +296,7 @@ def test_a_run_that_took_long_passes_over_times(morning: Morning) -> None:
     (counting,) = morning.until("8:46")
     assert morning.ask("8:30").run_id == counting.id
     assert morning.said("8:45")[1][1] == (
-        "It stands for 1 other time of its schedule as well, "
-        "because the job was still busy with the run before."
+        "It also covers 1 other time of its schedule, because the previous run was still active."
     )
 
 
@@ -309,7 +306,7 @@ def test_a_run_that_failed_at_the_very_time_of_the_next_passed_it_over(morning: 
     while morning.clock.now_ms() < at("8:46"):
         for run in morning.tick(MINUTE):
             morning.finish(run)
-    assert morning.said("8:30")[1][0] == "It did not run then, because the run before ended only then."
+    assert morning.said("8:30")[1][0] == "It did not run then, because the previous run ended only then."
 
 
 def test_a_backoff_passes_over_times(morning: Morning) -> None:
@@ -318,17 +315,17 @@ def test_a_backoff_passes_over_times(morning: Morning) -> None:
     morning.until("8:40")
     assert morning.said("8:30") == (
         Verdict.PASSED_OVER,
-        ["Its next run, planned for 09:15, passes over it, because the job waited after an error."],
+        ["Its next run, scheduled for 09:15, covers it, because the job was backing off after a failure."],
     )
-    assert morning.said("9:00")[1][0] == "That time will be passed over: the next run is planned for 09:15."
+    assert morning.said("9:00")[1][0] == "That time will be coalesced into the next run, scheduled for 09:15."
     morning.until("9:20")
     assert morning.said("8:30") == (
         Verdict.PASSED_OVER,
         [
-            "It did not run then, because the job waited after an error.",
-            "The run planned for 09:15 passed over 3 times, this one among them.",
+            "It did not run then, because the job was backing off after a failure.",
+            "The run scheduled for 09:15 covers 3 times, including this one.",
             "It started at 09:15 and succeeded within a second.",
-            "It was planned for then because it waited after an error.",
+            "It was scheduled for that time because it was backing off after a failure.",
         ],
     )
 
@@ -337,7 +334,9 @@ def test_an_interval_that_was_doubled_passes_over_times(morning: Morning) -> Non
     morning.add(policy=Policy(backoff=Backoff.double()))
     morning.finish(morning.begin("8:15"), Outcome.FAILURE)
     morning.until("8:50")
-    assert morning.said("8:30")[1][0] == "It did not run then, because the job waited after an error."
+    assert (
+        morning.said("8:30")[1][0] == "It did not run then, because the job was backing off after a failure."
+    )
 
 
 def test_limits_pass_over_times(morning: Morning) -> None:
@@ -346,7 +345,7 @@ def test_limits_pass_over_times(morning: Morning) -> None:
     morning.until("9:30")
     verdict, sentences = morning.said("8:45")
     assert verdict is Verdict.PASSED_OVER
-    assert sentences[-1] == "It was planned for then because its limits allowed no earlier time."
+    assert sentences[-1] == "It was scheduled for that time because its limits allowed no earlier time."
 
 
 def test_a_retry_passes_over_times(morning: Morning) -> None:
@@ -357,6 +356,6 @@ def test_a_retry_passes_over_times(morning: Morning) -> None:
     morning.finish(retry)
     morning.until("8:50")
     assert morning.said("8:30")[1][:2] == [
-        "It was still running then, and a job does not run twice at once.",
+        "It was still running then; a job has only one run at a time.",
         "Attempt 2 started at 08:29 and succeeded after 11 min.",
     ]

@@ -45,13 +45,13 @@ def test_an_edit_leaves_the_old_times_to_the_old_schedule(morning: Morning) -> N
     assert morning.said("8:10") == (
         Verdict.EDITED,
         [
-            "That was no time of its schedule then, which was: every 15 minutes.",
+            "That time was not on its schedule then: every 15 minutes.",
             "It was changed at 08:50; now it is: every hour.",
         ],
     )
     assert morning.said("9:10")[0] is Verdict.RAN
     assert morning.said("9:00")[1][0] == (
-        "That is no time of its schedule, every hour; the nearest are 08:10 and 09:10."
+        "That time is not on its schedule, every hour; the nearest are 08:10 and 09:10."
     )
 
 
@@ -64,7 +64,7 @@ def test_an_edit_while_a_time_was_passed_over_is_the_answer(morning: Morning) ->
     assert morning.said("8:30") == (
         Verdict.EDITED,
         [
-            "It had not run again when it was edited at 08:35, and what it had passed over was not counted any more.",
+            "It had not run again when it was edited at 08:35, which dropped the times it had missed.",
             "Before that, its schedule was: every 15 minutes.",
         ],
     )
@@ -97,7 +97,7 @@ def test_what_was_pruned_is_not_guessed(morning: Morning) -> None:
     morning.scheduler._store.runs.prune(keep_per_job=2, ended_before=0, most=10)
     assert morning.said("8:15") == (
         Verdict.UNKNOWN,
-        ["The log of its runs does not go back that far any more."],
+        ["The run history no longer goes back that far."],
     )
 
 
@@ -127,7 +127,7 @@ def test_another_time_names_the_nearest_and_the_runs_beside_it(morning: Morning)
         at("8:30"),
     )
     assert answer.sentences == (
-        "That is no time of its schedule, every 15 minutes; the nearest are 08:15 and 08:30.",
+        "That time is not on its schedule, every 15 minutes; the nearest are 08:15 and 08:30.",
         "The last run before that started at 08:15 and ended at 08:15.",
         "The first run after that started at 08:30.",
     )
@@ -139,7 +139,10 @@ def test_an_after_job_has_no_times_of_its_own(morning: Morning) -> None:
     morning.until("8:05")
     assert morning.said("8:02") == (
         Verdict.NOT_A_POINT,
-        ["It runs 20 minutes after it finishes.", "The last run before that started at 08:00 and goes on."],
+        [
+            "It runs 20 minutes after it finishes.",
+            "The last run before that started at 08:00 and is still running.",
+        ],
     )
     morning.finish(first)
     morning.until("8:30")
@@ -155,7 +158,7 @@ def test_an_after_job_has_no_times_of_its_own(morning: Morning) -> None:
         Verdict.NOT_A_POINT,
         [
             "It runs 20 minutes after it finishes, so only its next run is known.",
-            "Its next run is planned for 08:45.",
+            "Its next run is scheduled for 08:45.",
         ],
     )
     morning.scheduler.pause_job(morning.job_id)
@@ -212,7 +215,7 @@ def test_a_run_after_another_job_that_was_cancelled_while_it_waited_did_not_run(
     morning.scheduler.cancel_run(waiting.run_id)
     assert morning.said("8:01") == (
         Verdict.SKIPPED,
-        ["It was to run after a run of first, but was cancelled at 08:01 before it started."],
+        ["It was triggered by a run of first, but was cancelled at 08:01 before it started."],
     )
 
 
@@ -228,7 +231,7 @@ def test_a_clock_that_was_set_back_is_mentioned(morning: Morning) -> None:
     assert verdict is Verdict.RAN
     assert sentences[-1] == "The clock was set back from 08:50 to 08:20 once, so that time came twice."
     assert morning.said("9:00")[1][-1] == (
-        "It stands for 2 other times of its schedule as well, because the clock was set back."
+        "It also covers 2 other times of its schedule, because the clock was set back."
     )
 
 

@@ -51,7 +51,7 @@ def test_a_failure_says_what_went_wrong(morning: Morning) -> None:
 def test_all_attempts_of_a_slot_are_told(morning: Morning) -> None:
     morning.add(Every("1h"), policy=Policy(retry=Retry(attempts=2, delay_ms=20 * MINUTE)))
     morning.finish(morning.begin("9:00"), Outcome.FAILURE)
-    assert morning.said("9:00")[1][1:] == ["Attempt 2 is planned for 09:20."]
+    assert morning.said("9:00")[1][1:] == ["Attempt 2 is scheduled for 09:20."]
     (again,) = morning.until("9:30")
     assert morning.said("9:00") == (
         Verdict.RAN,
@@ -117,7 +117,7 @@ def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(mo
     verdict, sentences = morning.said("8:00")
     assert (verdict, sentences) == (
         Verdict.PAUSED,
-        ["It was skipped at 08:00: it was to run after first, but it was paused at that time."],
+        ["It was skipped at 08:00: it was triggered by first, but it was paused at that time."],
     )
     morning.scheduler.resume_job(morning.job_id)
     morning.scheduler.settings.change(quiet_times=(QuietTime(start="08:05", end="09:00"),))
@@ -126,7 +126,7 @@ def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(mo
     morning.scheduler.trigger(cause)
     morning.finish(morning.tick()[0])
     assert morning.said("8:06")[1][0].startswith(
-        "It was to run after a run of first, and was skipped at 08:06: it was to start in the quiet hours"
+        "It was triggered by a run of first, and was skipped at 08:06: it was due in the quiet hours"
     )
 
 
@@ -145,7 +145,7 @@ def test_a_run_with_an_answer_and_one_by_hand_that_came_too_late_are_told(mornin
     assert morning.said("8:20") == (
         Verdict.MISSED,
         [
-            "A run was asked for, and was skipped at 08:20: Halo was not running when this was asked for.",
+            "A run was requested, and was skipped at 08:20: Halo was not running when this was requested.",
         ],
     )
 
@@ -156,14 +156,14 @@ def test_a_run_that_somebody_asked_for_says_why_it_was_planned(morning: Morning)
     morning.until("8:20")
     assert morning.said("8:12")[1] == [
         "It started at 08:12 and succeeded within a second.",
-        "It was planned for then because a program asked for a run every 4 min (queue).",
+        "It was scheduled for that time because a program asked for a run every 4 min (queue).",
     ]
     verdict, sentences = morning.said("8:15")
     assert (verdict, sentences[:2]) == (
         Verdict.PASSED_OVER,
         [
-            "It did not run then, because another time had been asked for.",
-            "The run planned for 08:16 passed over it.",
+            "It did not run then, because a hint set another time.",
+            "The run scheduled for 08:16 covers it.",
         ],
     )
 
@@ -173,20 +173,23 @@ def test_who_asked_for_a_run_at_a_time_is_named_and_later_advice_is_not(morning:
     morning.scheduler.propose_next_run(morning.job_id, at("8:10"), reason="now", source=HintSource.USER)
     morning.until("8:11")
     assert morning.said("8:10")[1][1] == (
-        "It was planned for then because you asked for a run at that time (now)."
+        "It was scheduled for that time because you asked for a run at that time (now)."
     )
     morning.scheduler.propose_interval(morning.job_id, "2m", source=HintSource.ASSISTANT)
     morning.until("8:14")
     morning.scheduler.propose_interval(morning.job_id, "3m", reason="slower")
     morning.until("8:16")
     assert morning.said("8:13")[1][1] == (
-        "It was planned for then because an assistant asked for a run every 2 min."
+        "It was scheduled for that time because an assistant asked for a run every 2 min."
     )
     assert morning.said("8:15")[1][1] == (
-        "It was planned for then because an assistant asked for a run every 2 min."
+        "It was scheduled for that time because an assistant asked for a run every 2 min."
     )
     morning.scheduler._store.database.rows("DELETE FROM scheduler_events WHERE kind = 'job-hinted'")
-    assert morning.said("8:15")[1][1] == "It was planned for then because a run was asked for at that pace."
+    assert (
+        morning.said("8:15")[1][1]
+        == "It was scheduled for that time because a hint asked for a run at that pace."
+    )
 
 
 def test_a_run_that_was_stopped_says_so_once(morning: Morning) -> None:
@@ -219,7 +222,7 @@ def test_a_time_that_is_spread_is_found_by_its_slot(morning: Morning) -> None:
     morning.finish(run)
     answer = morning.ask("9:00")
     assert (answer.verdict, answer.run_id) == (Verdict.RAN, run.id)
-    assert answer.sentences[1].endswith(", as its times are spread.")
+    assert answer.sentences[1].endswith(", with a random delay.")
 
 
 def test_a_minute_with_several_times_tells_each(morning: Morning) -> None:
@@ -256,8 +259,8 @@ def test_a_job_without_a_place_waits_and_then_is_late(morning: Morning) -> None:
     assert morning.said("8:30") == (
         Verdict.WAITING,
         [
-            "The run planned for 08:15 was waiting then, and still is: limit reached.",
-            "What passes meanwhile is counted on the next run.",
+            "The run scheduled for 08:15 was waiting then, and still is: limit reached.",
+            "Times that pass meanwhile are coalesced into the next run.",
         ],
     )
     morning.open_runs.pop(long.id).set_result(None)
@@ -265,14 +268,14 @@ def test_a_job_without_a_place_waits_and_then_is_late(morning: Morning) -> None:
     morning.finish(late)
     assert morning.said("8:15") == (
         Verdict.LATE,
-        ["It started at 08:50, 35 min late, and succeeded within a second.", "Noted: waited: limit reached."],
+        ["It started at 08:50, 35 min late, and succeeded within a second.", "Note: waited: limit reached."],
     )
     assert morning.said("8:30")[1][:2] == [
-        "The run planned for 08:15 was still waiting then.",
+        "The run scheduled for 08:15 was still waiting then.",
         "It started at 08:50, 35 min late, and succeeded within a second.",
     ]
     assert morning.ask("8:30").run_id == late.id
-    assert morning.said("8:50")[1][-1] == "It was planned for 08:15."
+    assert morning.said("8:50")[1][-1] == "It was scheduled for 08:15."
 
 
 def test_a_slot_behind_a_run_by_hand_says_what_it_waited_for(morning: Morning) -> None:
@@ -289,7 +292,7 @@ def test_a_slot_behind_a_run_by_hand_says_what_it_waited_for(morning: Morning) -
         Verdict.LATE,
         [
             "It started at 08:16:20, 1 min 20 s late, and succeeded within a second.",
-            "Another run of the job was under way until 08:16:20.",
+            "Another run of the job was active until 08:16:20.",
         ],
     )
 
@@ -303,7 +306,7 @@ def test_a_job_waits_for_its_conditions_then_runs_late(morning: Morning) -> None
         "Due since 08:15, waiting for /mnt/disk to be there.",
     )
     assert morning.said("8:30")[1][0] == (
-        "The run planned for 08:15 was waiting then, and still is: /mnt/disk to be there."
+        "The run scheduled for 08:15 was waiting then, and still is: /mnt/disk to be there."
     )
     morning.disk.is_there = True
     (run,) = morning.until("8:41")
@@ -311,14 +314,14 @@ def test_a_job_waits_for_its_conditions_then_runs_late(morning: Morning) -> None
         Verdict.LATE,
         [
             "It started at 08:41, 26 min late, and succeeded within a second.",
-            "Noted: waited for /mnt/disk to be there.",
+            "Note: waited for /mnt/disk to be there.",
         ],
     )
     assert (morning.ask("8:30").verdict, morning.ask("8:30").run_id) == (Verdict.WAITING, run.id)
     morning.until("8:45")
     assert morning.said("8:45")[1][-1] == (
-        "It stands for 1 other time of its schedule as well, "
-        "because the run before was still waiting for its conditions."
+        "It also covers 1 other time of its schedule, "
+        "because the previous run was still waiting for its conditions."
     )
 
 
@@ -332,7 +335,7 @@ def test_a_deadline_that_ran_out_is_a_skip_with_its_sentence(morning: Morning) -
     ]
     assert morning.said("8:30") == (
         Verdict.WAITING,
-        ["The run planned for 08:15 was still waiting then.", *sentences],
+        ["The run scheduled for 08:15 was still waiting then.", *sentences],
     )
 
 
@@ -340,7 +343,7 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
     morning.scheduler.settings.change(quiet_times=(QuietTime(name="Calls", start="08:10", end="08:50"),))
     morning.add()
     assert morning.said("8:15")[1][-1] == (
-        "That is in the quiet hours Calls: it starts when they end, at 08:50."
+        "That falls in the quiet hours Calls: it starts when they end, at 08:50."
     )
     assert morning.said("8:30")[1][-1] == (
         "Both fall in the quiet hours Calls: one run, when they end at 08:50, covers both."
@@ -355,7 +358,7 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
         Verdict.LATE,
         [
             "It started at 08:50, 35 min late, and succeeded within a second.",
-            "Noted: waited for quiet hours to end (Calls).",
+            "Note: waited for quiet hours to end (Calls).",
         ],
     )
     morning.scheduler.update_job(morning.job_id, policy=Policy(in_quiet_time=InQuietTime.SKIP))
@@ -370,5 +373,5 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
     answer = morning.scheduler.jobs.why(morning.job_id, next_day, span_ms=MINUTE)
     assert (answer.verdict, answer.sentences[0]) == (
         Verdict.SKIPPED,
-        "It was skipped at 08:15: it was to start in the quiet hours Calls, which end at 08:50.",
+        "It was skipped at 08:15: it was due in the quiet hours Calls, which end at 08:50.",
     )

@@ -36,10 +36,10 @@ _PATH = Path("/data/halo.db")
 def test_it_says_what_is_wrong_and_what_to_do(kind: TroubleKind, title: str, advice: str) -> None:
     trouble = StoreTrouble(kind, 0, "it cannot be read")
     assert trouble_title(trouble) == title
-    assert trouble_text(trouble, _PATH, 0).endswith(f" {advice}; Halo then continues by itself.")
+    assert trouble_text(trouble, _PATH, 0).endswith(f" {advice}; Halo then continues.")
 
 
 def test_what_is_gone_does_not_come_back_by_itself() -> None:
     text = trouble_text(StoreTrouble(TroubleKind.GONE, 0), _PATH, 0)
-    assert text.startswith("No jobs start since ")
-    assert text.endswith(". Put /data/halo.db back, or restart Halo to use what is there now.")
+    assert text.startswith("No jobs have started since ")
+    assert text.endswith(". Put /data/halo.db back, or restart Halo to use the current file.")

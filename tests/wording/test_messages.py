@@ -35,15 +35,15 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
         {"error": "there is no session bus"},
         "the notification could not be shown: there is no session bus",
     ),
-    (MessageKind.EXIT_CODE, {"code": 3}, "it ended with exit code 3"),
+    (MessageKind.EXIT_CODE, {"code": 3}, "exit code 3"),
     (
         MessageKind.EXIT_CODE,
         {"code": 137, "signal": "SIGKILL"},
-        "it ended with exit code 137 (SIGKILL: killed, perhaps out of memory)",
+        "exit code 137 (SIGKILL: killed, perhaps out of memory)",
     ),
-    (MessageKind.EXIT_CODE, {"code": 130, "signal": "SIGINT"}, "it ended with exit code 130 (SIGINT)"),
-    (MessageKind.EXIT_CODE, {"code": 126}, "it ended with exit code 126 (not executable)"),
-    (MessageKind.EXIT_CODE, {"code": 127}, "it ended with exit code 127 (command not found)"),
+    (MessageKind.EXIT_CODE, {"code": 130, "signal": "SIGINT"}, "exit code 130 (SIGINT)"),
+    (MessageKind.EXIT_CODE, {"code": 126}, "exit code 126 (not executable)"),
+    (MessageKind.EXIT_CODE, {"code": 127}, "exit code 127 (command not found)"),
     (MessageKind.EXIT_UNKNOWN, {}, "ended while Halo was not running, exit code unknown"),
     (MessageKind.STOPPED_BY_USER, {}, "stopped by the user"),
     (MessageKind.STOPPED_AT_QUIT, {}, "stopped because Halo was quit"),
@@ -71,8 +71,8 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
         "it could not be started: too many processes run on this computer, or it has too little memory left",
     ),
     (MessageKind.WAITING_FOR_SHORTAGE, {"shortage": "memory"}, "waiting for free memory to start"),
-    (MessageKind.UNSUPPORTED_ACTION, {"action": "callback"}, "nothing here can run a callback job"),
-    (MessageKind.UNREADABLE_TEST, {}, "what was to be tried cannot be read"),
+    (MessageKind.UNSUPPORTED_ACTION, {"action": "callback"}, "this program can't run a callback job"),
+    (MessageKind.UNREADABLE_TEST, {}, "the job to test cannot be read"),
     (MessageKind.NO_FOLDER, {"path": "/x"}, "the working directory '/x' does not exist"),
     (MessageKind.NOT_A_FOLDER, {"path": "/x"}, "the working directory '/x' is not a folder"),
     (
@@ -90,7 +90,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
         {"program": "/x", "interpreter": "/y"},
         "'/x' needs '/y', which does not exist",
     ),
-    (MessageKind.NO_AGENT, {}, "there is no agent that could be given the prompt"),
+    (MessageKind.NO_AGENT, {}, "no agent is set up for the prompt"),
     (
         MessageKind.PROMPT_TOO_LONG,
         {"bytes": 2_000, "most": 1_000},
@@ -100,7 +100,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
         ),
     ),
     (MessageKind.NO_SECRETS, {"error": "OSError()"}, "no secrets: OSError()"),
-    (MessageKind.NO_WEB_ADDRESS, {"url": "ftp:x"}, "ftp:x is not a web address"),
+    (MessageKind.NO_WEB_ADDRESS, {"url": "ftp:x"}, "ftp:x is not a valid URL"),
     (
         MessageKind.BAD_HEADER_SECRET,
         {"name": "X-Key"},
@@ -114,40 +114,44 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.UNKNOWN_PROXY,
         {"name": "http_proxy", "scheme": "socks5"},
-        "the variable http_proxy names a proxy of the kind socks5; use one that begins with http://",
+        "the variable http_proxy names a socks5 proxy; use one that begins with http://",
     ),
-    (MessageKind.PROXY_REFUSED, {"place": "x:1", "error": "403"}, "the proxy does not lead to x:1: 403"),
+    (MessageKind.PROXY_REFUSED, {"place": "x:1", "error": "403"}, "the proxy cannot reach x:1: 403"),
     (MessageKind.NAME_NOT_FOUND, {"host": "x"}, "the name 'x' was not found"),
     (MessageKind.CONNECTION_REFUSED, {"place": "x:1"}, "x:1 refused the connection"),
     (MessageKind.NOT_REACHED, {"place": "x:1", "error": "No route"}, "x:1 cannot be reached: No route"),
     (
         MessageKind.NO_TLS,
         {"place": "x:1", "is_untrusted": True, "error": "self-signed"},
-        "no safe connection (TLS) to x:1: its certificate cannot be trusted (self-signed)",
+        "no secure (TLS) connection to x:1: its certificate cannot be trusted (self-signed)",
     ),
     (
         MessageKind.NO_TLS,
         {"place": "x:1", "is_untrusted": False, "error": ""},
-        "no safe connection (TLS) to x:1: it was refused",
+        "no secure (TLS) connection to x:1: it was refused",
     ),
     (MessageKind.NO_ANSWER_IN_TIME, {"place": "x:1", "seconds": 2.5}, "x:1 did not answer within 2.5 s"),
     (
         MessageKind.NOT_HTTP,
         {"place": "x:1", "what": "header", "error": ""},
-        "x:1 does not answer as a web server does: a header of its answer cannot be read",
+        "x:1 sent an invalid HTTP response: a header cannot be read",
     ),
     (
         MessageKind.NOT_HTTP,
         {"place": "x:1", "what": "lengths", "error": ""},
-        "x:1 does not answer as a web server does: it tells of two different lengths",
+        "x:1 sent an invalid HTTP response: it states two different lengths",
     ),
     (
         MessageKind.NOT_HTTP,
         {"place": "x:1", "what": "", "error": "220 smtp"},
-        "x:1 does not answer as a web server does: 220 smtp",
+        "x:1 sent an invalid HTTP response: 220 smtp",
     ),
-    (MessageKind.CLOSED_BEFORE_ANSWER, {"place": "x:1"}, "x:1 closed the connection before it had answered"),
-    (MessageKind.CLOSED_IN_ANSWER, {"place": "x:1"}, "x:1 closed the connection in the middle of its answer"),
+    (MessageKind.CLOSED_BEFORE_ANSWER, {"place": "x:1"}, "x:1 closed the connection without a response"),
+    (
+        MessageKind.CLOSED_IN_ANSWER,
+        {"place": "x:1"},
+        "x:1 closed the connection in the middle of its response",
+    ),
     (MessageKind.BODY_NOT_DECOMPRESSED, {"place": "x:1"}, "x:1 sent a body that cannot be decompressed"),
     (
         MessageKind.UNEXPECTED_STATUS,
@@ -184,7 +188,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.QUESTION_OPEN,
         {"question": "Deploy?", "is_only_time": True},
-        "it waits for your answer to: Deploy?; as it had one time only, run it manually or give it a new time",
+        "it waits for your answer to: Deploy?; it had only this time, so run it manually or set a new one",
     ),
     (
         MessageKind.RUN_LIMIT,
@@ -194,18 +198,18 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.RUN_LIMIT,
         {"runs": 3, "limit": 2, "is_only_time": True},
-        "3 runs today, and its daily limit is 2; as it had one time only, run it manually or give it a new time",
+        "3 runs today, and its daily limit is 2; it had only this time, so run it manually or set a new one",
     ),
     (
         MessageKind.COST_LIMIT,
         {"cost": 1.5, "limit": 1.0},
         "its runs cost 1.50 today, and its daily limit is 1.00; it may run again after midnight",
     ),
-    (MessageKind.QUIET_TIME, NIGHT, "it was to start in the quiet hours Night, which end at 07:00"),
+    (MessageKind.QUIET_TIME, NIGHT, "it was due in the quiet hours Night, which end at 07:00"),
     (
         MessageKind.QUIET_TIME,
         {**NIGHT, "name": "", "until": EVENING + 2 * DAY_MS},
-        "it was to start in the quiet hours, which end on Friday at 22:00",
+        "it was due in the quiet hours, which end on Friday at 22:00",
     ),
     (
         MessageKind.CONDITIONS_UNMET,
@@ -220,16 +224,16 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.NOT_AFTER,
         {"name": "Build", "state": "paused"},
-        "it was to run after Build, but it was paused at that time",
+        "it was triggered by Build, but it was paused at that time",
     ),
     (MessageKind.JOB_PAUSED, {}, "the job was paused at that time"),
     (MessageKind.JOB_IN_TRASH, {}, "the job was in the trash at that time"),
     (MessageKind.MISSED, {}, "Halo was not running at that time"),
     (MessageKind.MISSED_BY_OUTAGE, {}, "the database could not be written at that time"),
-    (MessageKind.MISSED_REQUEST, {}, "Halo was not running when this was asked for"),
+    (MessageKind.MISSED_REQUEST, {}, "Halo was not running when this was requested"),
     (MessageKind.UNPLANNABLE, {}, "its next run could not be planned"),
     (MessageKind.UNREADABLE_JOB, {"error": "no such zone"}, "it cannot be read: no such zone"),
-    (MessageKind.ASKED_BY, {"assistant": "codex"}, "asked for by the assistant “codex”"),
+    (MessageKind.ASKED_BY, {"assistant": "codex"}, "requested by the assistant “codex”"),
     (
         MessageKind.STARTED_ANYWAY,
         {"trigger": "manual", "quiet": "Night", "conditions": [POWER], "is_waiting": True},
@@ -243,12 +247,12 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.STARTED_ANYWAY,
         {"trigger": "manual", "quiet": None, "conditions": [POWER], "is_waiting": False},
-        "started manually without asking for its condition (on AC power)",
+        "started manually without checking its condition (on AC power)",
     ),
     (
         MessageKind.STARTED_ANYWAY,
         {"trigger": "manual", "quiet": None, "conditions": [POWER, NETWORK], "is_waiting": False},
-        "started manually without asking for its conditions (on AC power, with a network)",
+        "started manually without checking its conditions (on AC power, with a network)",
     ),
     (
         MessageKind.WAITED,
@@ -262,7 +266,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.NOT_GONE,
         {"processes": [[12, "sleep"]]},
-        "killed, but not gone yet: process 12 (sleep); the run ends when the system lets go of them",
+        "killed, but still there: process 12 (sleep); the run ends when the system releases them",
     ),
     (
         MessageKind.NOT_STOPPED,
@@ -282,29 +286,29 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.HINT_REFUSED,
         {},
-        "what it proposed was not taken, as its job has no next run that could be moved",
+        "its hint was ignored, because the job has no next run to move",
     ),
     (
         MessageKind.FOLLOWER_NOT_RUN,
         {"name": "Report", "why": "paused"},
-        "Report did not run after it, as it was paused",
+        "Report was not triggered, because it was paused",
     ),
     (
         MessageKind.FOLLOWER_NOT_RUN,
         {"name": "Report", "why": "fault"},
-        "Report did not run after it, because of a fault, which is in the log",
+        "Report was not triggered, because of an error (see the log)",
     ),
     (
         MessageKind.ITEM_NOT_SETTLED,
         {"verdict": "done", "is_final": False, "error": "no network"},
-        "the item could not be reported as done, which is tried again for 7 days: no network",
+        "the item could not be reported as done; retrying for 7 days: no network",
     ),
     (
         MessageKind.ITEM_NOT_SETTLED,
         {"verdict": "released", "is_final": True, "error": "no network"},
-        "the item could not be given back within 7 days and is no longer retried: no network",
+        "the item could not be released within 7 days and is no longer retried: no network",
     ),
-    (MessageKind.ITEM_SETTLED_LATE, {"verdict": "failed"}, "by now it was reported as failed"),
+    (MessageKind.ITEM_SETTLED_LATE, {"verdict": "failed"}, "it has since been reported as failed"),
     (MessageKind.UNREADABLE_LINE, {"line": "::x"}, "a line of its output could not be read: ::x"),
     (
         MessageKind.UNREADABLE_LINE,
@@ -314,29 +318,29 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.TOO_MANY_LINES,
         {"most": 10_000},
-        "it said more than 10,000 lines about itself; the rest was not read",
+        "it printed more than 10,000 directives; the rest was ignored",
     ),
     (
         MessageKind.OUTPUT_NOT_SEARCHED,
         {"is_disk_full": True},
-        "the disk was so full that not all of its output was searched for :: lines",
+        "the disk was so full that not all of its output was searched for directives",
     ),
     (
         MessageKind.OUTPUT_NOT_SEARCHED,
         {"is_disk_full": False},
-        "it printed so much while Halo was not running that not all of its output was searched for :: lines",
+        "it printed so much while Halo was not running that not all of its output was searched for directives",
     ),
     (
         MessageKind.ANSWER_TOO_LONG,
         {"most": 1_048_576},
-        "its answer has more than 1,048,576 bytes and was not searched for halo",
+        "the response has more than 1,048,576 bytes and was not searched for directives",
     ),
-    (MessageKind.ANSWER_NOT_JSON, {}, "its answer could not be read as JSON"),
-    (MessageKind.UNREADABLE_ANSWER, {"error": "no"}, "the halo of its answer could not be read: no"),
-    (MessageKind.BAD_BASE_URL, {"url": "x"}, "x is not a web address; check the base URL"),
+    (MessageKind.ANSWER_NOT_JSON, {}, "the response is not valid JSON"),
+    (MessageKind.UNREADABLE_ANSWER, {"error": "no"}, 'the "halo" field of the response is invalid: no'),
+    (MessageKind.BAD_BASE_URL, {"url": "x"}, "x is not a valid URL; check the base URL"),
     (MessageKind.RESPONSE_TOO_LARGE, {"place": "x", "megabytes": 10}, "x answered with more than 10 MB"),
-    (MessageKind.NO_WORK_SOURCES, {}, "nothing here can fetch items of work"),
-    (MessageKind.ITEM_NOT_READY, {"item": "a"}, "the item a cannot be taken: it is not ready any more"),
+    (MessageKind.NO_WORK_SOURCES, {}, "this program can't fetch work items"),
+    (MessageKind.ITEM_NOT_READY, {"item": "a"}, "the item a cannot be taken: it is no longer ready"),
     (
         MessageKind.CLAIM_NOT_WRITTEN,
         {"folder": "/x", "error": "no"},
@@ -358,11 +362,11 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
         {"item": "a", "folder": "done", "error": message(MessageKind.SEVERAL_DISKS)},
         "a cannot be moved to done/: ready/, in-progress/, done/ and failed/ must be on one disk",
     ),
-    (MessageKind.ITEM_NOT_A_FILE, {"item": "a"}, "a is not a file any more"),
+    (MessageKind.ITEM_NOT_A_FILE, {"item": "a"}, "a is no longer a file"),
     (
         MessageKind.ITEM_SET_ASIDE,
         {"error": message(MessageKind.ITEM_NOT_A_FILE, item="a"), "folder": "failed"},
-        "a is not a file any more; it is now in failed/",
+        "a is no longer a file; it is now in failed/",
     ),
     (MessageKind.SEVERAL_DISKS, {}, "ready/, in-progress/, done/ and failed/ must be on one disk"),
     (
@@ -373,13 +377,13 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.NOT_GITHUB,
         {"place": "x", "base": "y"},
-        "x does not answer as GitHub does; is y the address of its API?",
+        "x did not respond like GitHub; is y the URL of its API?",
     ),
-    (MessageKind.NO_ISSUES, {"base": "y"}, "y answers with something else than issues; is it GitHub's API?"),
+    (MessageKind.NO_ISSUES, {"base": "y"}, "y did not return issues; is it GitHub's API?"),
     (
         MessageKind.ISSUES_ELSEWHERE,
         {"base": "y"},
-        "y says that its issues go on at another place; that is not followed",
+        "y links to more issues on another host, which is not followed",
     ),
     (
         MessageKind.GITHUB_MOVED,
@@ -394,7 +398,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.GITHUB_TOKEN,
         {"name": "", "said": ""},
-        "GitHub wants a token; name the secret that holds one in the job",
+        "GitHub requires a token; name the secret that holds one in the job",
     ),
     (
         MessageKind.GITHUB_FORBIDDEN,
@@ -404,26 +408,30 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.GITHUB_NOT_FOUND,
         {"said": "x"},
-        "GitHub does not find what is to be changed (x); may the token write issues?",
+        "GitHub can't find the issue to change (x); can the token write issues?",
     ),
     (
         MessageKind.GITHUB_NO_REPOSITORY,
         {"repository": "a/b", "place": "x", "has_token": True},
-        "there is no repository a/b with issues at x, or the token may not see it",
+        "there is no repository a/b with issues at x, or the token has no access to it",
     ),
     (
         MessageKind.GITHUB_FAULT,
         {"status": 502, "said": ""},
-        "GitHub has trouble of its own: it answers with status 502",
+        "GitHub has an internal error: status 502",
     ),
     (
         MessageKind.GITHUB_REFUSED,
         {"status": 422, "said": "no"},
-        "GitHub does not accept what was asked: status 422 (no)",
+        "GitHub rejected the request: status 422 (no)",
     ),
     (MessageKind.SECRET_NOT_SET, {"name": "A"}, "the secret A is not set; set it with: halo secret set A"),
-    (MessageKind.SECRET_CHANGED, {"name": "A"}, "the secret A was changed while the run was under way"),
-    (MessageKind.SECRET_GONE, {"name": "A"}, "the secret A is gone; set it again with: halo secret set A"),
+    (MessageKind.SECRET_CHANGED, {"name": "A"}, "the secret A was changed during the run"),
+    (
+        MessageKind.SECRET_GONE,
+        {"name": "A"},
+        "the secret A no longer exists; set it again with: halo secret set A",
+    ),
     (MessageKind.SECRET_UNKNOWN, {"name": "A"}, "there is no secret named 'A'"),
     (
         MessageKind.SECRET_NOT_WRITTEN,
@@ -433,7 +441,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.SECRETS_EXPOSED,
         {"path": "/x"},
-        "others can read the secrets; keep them out with: chmod 600 /x",
+        "other users can read the secrets; fix it with: chmod 600 /x",
     ),
     (MessageKind.SECRETS_NOT_READ, {"path": "/x", "error": "no"}, "the secrets in /x cannot be read: no"),
     (
@@ -444,13 +452,13 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.KEYRING_NOT_READ,
         {"name": "A", "error": "no"},
-        "the keyring does not give the secret A: no",
+        "the keyring did not return the secret A: no",
     ),
     (
         MessageKind.KEYRING_NOT_WRITTEN,
         {"name": "A", "error": "no"},
         (
-            "the keyring does not take it (no); "
+            "the keyring refused it (no); "
             "to keep it in a file that only you can read, use: halo secret set --in-file A"
         ),
     ),
@@ -462,7 +470,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.NOT_A_TOKEN,
         {"name": "A"},
-        "the secret A is not a token: it has blanks or signs that none has",
+        "the secret A is not a token: it contains blanks or invalid characters",
     ),
     (MessageKind.TOKEN_NOT_READ, {"error": "OSError"}, "the token cannot be read: OSError"),
     (
@@ -470,7 +478,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
         {"error": message(MessageKind.SECRET_GONE, name="A")},
         (
             "its output cannot be shown before it ends: "
-            "the secret A is gone; set it again with: halo secret set A"
+            "the secret A no longer exists; set it again with: halo secret set A"
         ),
     ),
     (MessageKind.POWER, {"is_on_mains": False}, "the machine runs on its battery"),

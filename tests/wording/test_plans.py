@@ -182,7 +182,7 @@ def test_advice_for_a_run_that_may_not_come_so_early_does_not_say_that_it_comes_
     job = replace(_JOB, hints=new, next_run_at=plan.at, next_source=plan.source, policy=policy)
     assert explain_plan(job, plan.trail, _NOW).sentences[2:] == (
         "Runs must be at least 20 min apart, so it moves to 14:10.",
-        "You asked for a run at 13:55, but it may not run that early.",
+        "You asked for a run at 13:55, but it can't run that early.",
         "Hint active until 14:50.",
     )
 
@@ -219,7 +219,7 @@ def test_advice_for_a_job_without_a_plan_says_what_comes_first(
 def test_advice_that_is_left_of_an_earlier_schedule_does_not_make_a_job_disabled(status: JobStatus) -> None:
     hints = Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR)
     job = replace(_JOB, schedule=Manual(), hints=hints, status=status)
-    advised = "A program asked for a run every 1 min, but it is never due by itself."
+    advised = "A program asked for a run every 1 min, but it has no schedule."
     assert advised in explain_plan(job, (), _NOW).sentences
 
 
@@ -263,7 +263,7 @@ def test_a_plan_that_was_moved_since_says_why() -> None:
     assert explain_plan(set_back, trail, _NOW).sentences[-1] == (
         "The clock was set back, so it moves to 14:50."
     )
-    assert explain_plan(set_back, (), _NOW).sentences == ("It is planned for 14:50.",)
+    assert explain_plan(set_back, (), _NOW).sentences == ("It is scheduled for 14:50.",)
 
 
 def test_a_due_job_without_a_place_says_so() -> None:
@@ -322,23 +322,21 @@ def test_a_planned_run_says_on_what_it_starts() -> None:
         "It starts only on AC power, after 10 minutes without input and when /mnt/backup is there."
     ]
     policy = Policy(conditions=(MainsPower(),), condition_deadline="2h")
-    assert _explained(replace(_JOB, policy=policy))[1:] == [
-        "It starts only on AC power, and waits for that 2 h at most."
-    ]
+    assert _explained(replace(_JOB, policy=policy))[1:] == ["It starts only on AC power, waiting up to 2 h."]
 
 
 def test_a_planned_run_says_which_quiet_time_it_meets() -> None:
     quiet = Quiet(_NOW + 2 * _HOUR, QuietTime(name="Lunch"))
     ahead = replace(_due(), next_run_at=_NOW + _HOUR)
     assert _sentences(ahead, quiet=quiet) == [
-        "That is in the quiet hours Lunch: it starts when they end, at 15:50."
+        "That falls in the quiet hours Lunch: it starts when they end, at 15:50."
     ]
     assert _sentences(_due(), quiet=quiet) == [
-        "Now it is in the quiet hours Lunch: it starts when they end, at 15:50."
+        "It is due in the quiet hours Lunch: it starts when they end, at 15:50."
     ]
     skipping = replace(ahead, policy=Policy(in_quiet_time=InQuietTime.SKIP))
     unnamed = Quiet(_NOW + 2 * _HOUR, QuietTime())
-    assert _sentences(skipping, quiet=unnamed) == ["That is in quiet hours: it will be skipped."]
+    assert _sentences(skipping, quiet=unnamed) == ["That falls in quiet hours: it will be skipped."]
 
 
 def test_what_starts_a_job_beside_its_schedule_is_told() -> None:
@@ -440,7 +438,7 @@ def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
         (replace(_JOB, schedule=Manual()), ["It only runs manually: it has no schedule."]),
         (
             replace(_JOB, status=JobStatus.RUNNING),
-            ["It is running now; its next run is planned when it ends."],
+            ["It is running now; its next run is scheduled when it ends."],
         ),
         (
             replace(_JOB, schedule=Manual(), status=JobStatus.RUNNING),
@@ -518,14 +516,14 @@ def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
     found = explain_plan(job, (), _NOW, outlook=outlook)
     topics = [part.topic for part in found.parts]
     assert topics == [Topic.PLAN, Topic.CONDITIONS, Topic.ADVICE, Topic.ADVICE, Topic.CHAIN]
-    assert found.sentences[0] == "It is planned for 13:51."
+    assert found.sentences[0] == "It is scheduled for 13:51."
     manual = replace(_JOB, schedule=Manual())
     only = explain_plan(manual, (), _NOW, outlook=outlook)
     assert only.sentences == ("It runs after backup succeeds, or manually.",)
     assert [part.topic for part in only.parts] == [Topic.CHAIN]
     waiting = explain_plan(_due(MAINS), (), _NOW)
     assert [part.topic for part in waiting.parts] == [Topic.PLAN, Topic.WAITING]
-    assert waiting.sentences[0] == "It is planned for 13:45."
+    assert waiting.sentences[0] == "It is scheduled for 13:45."
 
 
 def test_pace_and_single_run_tell_their_own_reason_and_end() -> None:
@@ -536,7 +534,7 @@ def test_pace_and_single_run_tell_their_own_reason_and_end() -> None:
     job = replace(_JOB, hints=pace.with_advice(run), next_run_at=_NOW + _HOUR)
     assert explain_plan(job, (), _NOW).sentences[1:] == (
         "You asked for a run every 5 min (long queue), which counts after that run.",
-        "The job itself asked for a run at 13:51 (again), but it may not run that early.",
+        "The job itself asked for a run at 13:51 (again), but it can't run that early.",
         "Hint active until 14:50 (pace) and 15:50 (single run).",
     )
     assert hint_words(job.hints, _NOW) == (

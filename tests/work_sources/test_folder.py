@@ -217,7 +217,7 @@ def test_a_file_that_became_something_else_is_told(base: Path, folder: Folder) -
             path.unlink()
             path.symlink_to("/etc/passwd")
 
-    with pytest.raises(SourceError, match=r"a\.md is not a file any more; it is now in failed/"):
+    with pytest.raises(SourceError, match=r"a\.md is no longer a file; it is now in failed/"):
         folder.claim("a.md", Sly())
     assert (base / "failed" / "a.md").is_symlink()
 

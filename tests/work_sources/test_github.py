@@ -104,7 +104,7 @@ def test_pages_that_go_on_at_another_host_are_not_asked_for(site: GithubSite, de
     with open_github() as other:
         link = {"Link": f'<{other.url}{_ISSUES}?page=2>; rel="next"'}
         site.instead[_LIST] = [lambda ask: ask.say(200, [], link)]
-        with pytest.raises(SourceError, match="go on at another place; that is not followed"):
+        with pytest.raises(SourceError, match="links to more issues on another host, which is not followed"):
             _ids(desk.open())
         assert other.seen == []
 
@@ -112,7 +112,7 @@ def test_pages_that_go_on_at_another_host_are_not_asked_for(site: GithubSite, de
 @pytest.mark.parametrize("data", [{}, None, "x", {"message": "hello"}])
 def test_an_answer_without_issues_is_told(data: object, site: GithubSite, desk: GithubDesk) -> None:
     site.instead[_LIST] = [lambda ask: ask.say(200, data)]
-    with pytest.raises(SourceError, match=r"answers with something else than issues; is it GitHub's API\?"):
+    with pytest.raises(SourceError, match=r"did not return issues; is it GitHub's API\?"):
         _ids(desk.open())
 
 

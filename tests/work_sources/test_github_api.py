@@ -64,18 +64,18 @@ def _always(site: GithubSite, hook: Callable[[Ask], None]) -> None:
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        (400, r"GitHub does not accept what was asked: status 400 \(so it is\)"),
+        (400, r"GitHub rejected the request: status 400 \(so it is\)"),
         (401, r"the token was refused \(so it is\); set a new one with: halo secret set TOKEN"),
         (403, r"GitHub does not allow it \(so it is\); the token must be allowed to read and write issues"),
         (
             404,
-            r"there is no repository halo/tasks with issues at 127\.0\.0\.1:\d+, or the token may not see it",
+            r"there is no repository halo/tasks with issues at 127\.0\.0\.1:\d+, or the token has no access to it",
         ),
-        (409, r"GitHub does not accept what was asked: status 409 \(so it is\)"),
+        (409, r"GitHub rejected the request: status 409 \(so it is\)"),
         (410, r"there is no repository halo/tasks with issues"),
-        (422, r"GitHub does not accept what was asked: status 422 \(so it is\)"),
-        (500, r"GitHub has trouble of its own: it answers with status 500 \(so it is\)"),
-        (503, r"GitHub has trouble of its own: it answers with status 503 \(so it is\)"),
+        (422, r"GitHub rejected the request: status 422 \(so it is\)"),
+        (500, r"GitHub has an internal error: status 500 \(so it is\)"),
+        (503, r"GitHub has an internal error: status 503 \(so it is\)"),
         (304, r"127\.0\.0\.1:\d+ redirects to"),
     ],
 )
@@ -90,7 +90,7 @@ def test_a_refusal_is_told_in_words(status: int, message: str, site: GithubSite,
 
 def test_a_change_that_is_not_found_may_be_one_that_is_not_allowed(site: GithubSite, desk: Desk) -> None:
     _always(site, lambda ask: ask.say(404, {"message": "Not Found"}))
-    with pytest.raises(SourceError, match=r"does not find .* \(Not Found\); may the token write issues\?"):
+    with pytest.raises(SourceError, match=r"can't find .* \(Not Found\); can the token write issues\?"):
         desk.change()
 
 
@@ -100,13 +100,13 @@ def test_a_wrong_token_is_told(site: GithubSite, desk: Desk) -> None:
 
 
 def test_a_missing_token_is_told(site: GithubSite, desk: Desk) -> None:
-    with pytest.raises(SourceError, match=r"GitHub wants a token .*; name the secret that holds one"):
+    with pytest.raises(SourceError, match=r"GitHub requires a token .*; name the secret that holds one"):
         desk.api("", token="").get(f"{site.url}{_PATH}")
 
 
 def test_without_a_token_a_private_repository_is_told_of(site: GithubSite, desk: Desk) -> None:
     site.token = None
-    with pytest.raises(SourceError, match="or it can only be seen with a token"):
+    with pytest.raises(SourceError, match="or it requires a token"):
         desk.api("", token="").get(f"{site.url}/repos/halo/other")
 
 
@@ -129,9 +129,7 @@ def test_an_end_of_line_behind_a_token_does_not_matter(site: GithubSite, desk: D
 )
 def test_an_answer_that_is_no_json_is_told(body: bytes, site: GithubSite, desk: Desk) -> None:
     _always(site, lambda ask: ask.visit.answer(200, body=body))
-    with pytest.raises(
-        SourceError, match=r"does not answer as GitHub does; is http.* the address of its API\?"
-    ):
+    with pytest.raises(SourceError, match=r"did not respond like GitHub; is http.* the URL of its API\?"):
         desk.get()
 
 
@@ -147,7 +145,7 @@ def test_the_words_of_a_refusal_are_a_short_line_without_the_token(site: GithubS
     _always(site, lambda ask: ask.say(422, {"message": said}))
     with pytest.raises(SourceError) as caught:
         desk.get()
-    assert str(caught.value).startswith("GitHub does not accept what was asked: status 422 (no *** xxx")
+    assert str(caught.value).startswith("GitHub rejected the request: status 422 (no *** xxx")
     assert len(str(caught.value)) < 300
 
 

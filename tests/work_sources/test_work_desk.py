@@ -90,7 +90,7 @@ def test_exactly_the_item_that_is_asked_for_is_claimed(
 ) -> None:
     put(base, "1.md", "2.md")
     assert desk.open(source).claim("a", only="2.md").id == "2.md"
-    with pytest.raises(SourceError, match=r"the item 2\.md cannot be taken: it is not ready any more"):
+    with pytest.raises(SourceError, match=r"the item 2\.md cannot be taken: it is no longer ready"):
         desk.open(source).claim("b", only="2.md")
     assert desk.claimed() == {"a"}
     assert tree(base) == ["in-progress/2.md", "ready/1.md"]

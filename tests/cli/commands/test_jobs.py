@@ -131,11 +131,11 @@ def test_json_has_the_field_names_of_the_library() -> None:
         (Prompt(text=" ", agent="codex"), "asks codex: Execute scheduled task."),
         (
             Prompt(text="x", work_source=FolderSource(path="/tasks")),
-            "takes one file of /tasks/ready for each run",
+            "each run takes one file from /tasks/ready",
         ),
         (
             Command(argv=("x",), work_source=GithubSource(repository="me/shop", closes=True)),
-            "takes one issue of me/shop for each run, from ready to in_progress, then closed",
+            "each run takes one issue of me/shop, from ready to in_progress, then closed",
         ),
         (
             Prompt(
@@ -144,7 +144,7 @@ def test_json_has_the_field_names_of_the_library() -> None:
                     repository="a/b", base_url="https://git.example", token=_SECRET_NAME
                 ),
             ),
-            "takes one issue of a/b at https://git.example with the secret TOKEN for each run",
+            "each run takes one issue of a/b at https://git.example with the secret TOKEN",
         ),
         (Callback("f"), "calls f of the program"),
         (Command(argv=("x",), directory="/srv"), "where     /srv\n"),
@@ -178,7 +178,7 @@ def test_caps_are_shown_with_what_is_used_up_of_the_day() -> None:
         scheduler._store.usage.add([(job_id, local_day(now_ms), used), (other_id, local_day(now_ms), used)])
     text = _halo("show", "ask").output
     assert "3 of 5 runs · cost 0.126 of 2.00" in text
-    assert "reads :: lines" in text
+    assert "reads directives" in text
     assert "today     cost 0.126\n" in _halo("show", "free").output
 
 

@@ -81,7 +81,7 @@ def test_the_window_says_at_once_that_the_disk_is_full(bench: Bench, backend: Ba
     qtbot.waitUntil(lambda: view.model().rowCount() == 1)
     backend.show_trouble(_full())
     note, words = _text(window, "storeNoteText"), _text(window, "statusWords")
-    assert note.startswith("Disk full: runs can't be recorded. No jobs start since ")
+    assert note.startswith("Disk full: runs can't be recorded. No jobs have started since ")
     assert "Free some space on the disk of" in note
     assert words == "Disk full: runs can't be recorded"
     backend.show_trouble(None)

@@ -615,7 +615,7 @@ def test_a_follower_that_is_paused_is_told(stage: Stage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: NoticeKind.CHAIN_BROKEN in _kinds(stage))
     (notice,) = stage.shown.notices
     assert (notice.title, notice.job_id) == ("report did not run", paused)
-    assert notice.text == "It was to run after backup, but it was paused at that time."
+    assert notice.text == "It was triggered by backup, but it was paused at that time."
 
 
 def test_a_follower_that_is_removed_while_it_waits_is_told_after_the_run_before_it_was(

@@ -115,7 +115,7 @@ def test_every_choice_has_words_of_its_own() -> None:
     [
         (_run(Outcome.FAILURE, "exit code 3"), "Failed: exit code 3"),
         (_run(Outcome.SKIPPED, reason=SkipReason.NO_WORK), "Skipped: there was nothing to do"),
-        (_run(Outcome.SKIPPED, reason=SkipReason.QUIET_TIME), "Skipped: it fell into quiet hours"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.QUIET_TIME), "Skipped: it fell in quiet hours"),
         (_run(Outcome.SKIPPED, reason=SkipReason.CAP), "Skipped: its daily limit was reached"),
         (_run(Outcome.SKIPPED, reason=SkipReason.NEEDS_INPUT), "Skipped: it was waiting for an answer"),
         (

@@ -125,7 +125,7 @@ def test_a_changed_setting_is_looked_at_anew(desk: PaneDesk, qtbot: QtBot) -> No
     assert "quiet" not in desk.text("detailWhy")
     with qtbot.waitSignal(desk.pane.times_changed):
         desk.scheduler.settings.change(quiet_times=(QuietTime(name="All day", start="00:00", end="24:00"),))
-    assert "That is in the quiet hours All day" in desk.text("detailWhy")
+    assert "That falls in the quiet hours All day" in desk.text("detailWhy")
 
 
 def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> None:
