@@ -48,7 +48,8 @@ class MoreMenu(QMenu):
         pane = action(appearance, "", self.tr("Show details"), self, name="paneAction", shortcut="F9")
         pane.setCheckable(True)
         pane.setChecked(True)
-        pane.toggled.connect(self.pane_toggled)
+        pane.triggered.connect(self.pane_toggled)
+        self.check_pane = pane.setChecked
         trash = action(
             appearance, "trash", self.tr("Trash…"), self, name="trashAction", shortcut="Ctrl+Shift+T"
         )

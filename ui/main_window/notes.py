@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtCore import QEvent, QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -21,6 +21,18 @@ from ui.widgets.labels import WrappedText, button, frame, icon_button, tint
 from ui.widgets.signs import LineIcon
 
 UNDO_MS = 10_000
+# The notes take at most this share of the window, each at most so many lines.
+_SHARE, _MOST_LINES = 0.4, 4
+_BY_IMPORTANCE = (
+    "storeNote",
+    "crashNote",
+    "messageNote",
+    "quittingNote",
+    "importedNote",
+    "newsNote",
+    "closingNote",
+    "autostartNote",
+)
 
 
 class UndoBar(QWidget):
@@ -81,6 +93,8 @@ class Note(QWidget):
 
     acted = Signal()
     acted_otherwise = Signal()
+    wanted_changed = Signal()
+    """It has something to say, or no longer."""
 
     def __init__(
         self,
@@ -95,6 +109,8 @@ class Note(QWidget):
     ) -> None:
         super().__init__()
         self.setObjectName(name)
+        self.is_wanted = False
+        """Whether it has something to say; without room it is hidden nevertheless."""
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, 0, MARGIN, GRID)
         box = frame("note")
@@ -103,7 +119,7 @@ class Note(QWidget):
         row.setContentsMargins(GRID + HALF, HALF, HALF, HALF)
         row.setSpacing(GRID)
         row.addWidget(LineIcon(appearance, icon, tone))
-        self._text = WrappedText(appearance, name=f"{name}Text")
+        self._text = WrappedText(appearance, name=f"{name}Text", most_lines=_MOST_LINES)
         row.addWidget(self._text, 1)
         for words, suffix, acted in (
             (act, "Action", self.acted),
@@ -115,7 +131,7 @@ class Note(QWidget):
                 row.addWidget(way_out)
         if can_close:
             close = icon_button(appearance, "close", self.tr("Close"), name=f"{name}Close")
-            close.clicked.connect(self.hide)
+            close.clicked.connect(lambda: self._want(is_wanted=False))
             row.addWidget(close)
         self.setVisible(False)
 
@@ -125,7 +141,12 @@ class Note(QWidget):
     def show_text(self, text: str) -> None:
         """Show a sentence; an empty one hides the note."""
         self._text.set_text(text)
-        self.setVisible(bool(text))
+        self._want(is_wanted=bool(text))
+
+    def _want(self, *, is_wanted: bool) -> None:
+        self.is_wanted = is_wanted
+        self.setVisible(is_wanted)
+        self.wanted_changed.emit()
 
 
 class Notes(QWidget):
@@ -152,6 +173,17 @@ class Notes(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
+        self._shown_from = parent
+        parent.installEventFilter(self)
+
+    def _fit(self) -> None:
+        """Show the notes that have room, the most important first; the others follow when there is more."""
+        room = round(self._shown_from.height() * _SHARE)
+        rank = {name: place for place, name in enumerate(_BY_IMPORTANCE)}
+        wanted = [note for note in self.findChildren(Note) if note.is_wanted]
+        for place, note in enumerate(sorted(wanted, key=lambda note: rank[note.objectName()])):
+            room -= note.heightForWidth(self._shown_from.width())
+            note.setVisible(place == 0 or room >= 0)
 
     def say(self, text: str) -> None:
         """Show an error until it is closed; an empty text hides it."""
@@ -293,5 +325,13 @@ class Notes(QWidget):
     def _added(self, note: Note) -> Note:
         # The newest note is on top.
         self._column.insertWidget(0, note)
+        note.wanted_changed.connect(self._fit)
         put_after(self._before, note)
         return note
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        if watched is self._shown_from and event.type() is QEvent.Type.Resize:
+            self._fit()
+        return super().eventFilter(watched, event)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QMouseEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QMouseEvent, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QSizePolicy, QWidget
 
 from ui.main_window.table.job_filter import JobFilter, KindChoice, StatusChoice, count_choices
 from ui.main_window.table.job_rows import JobRow
@@ -19,6 +19,7 @@ from ui.widgets.labels import action, button, icon_button, set_words, tint, with
 _LONGEST_GROUP = 24
 _MOST_NAMED = 2
 _NARROW = 36
+_LEAST_SEARCH, _USUAL_SEARCH = 72, 120
 # After the jobs are loaded and the window is idle.
 _CLEAR_BUTTON_MS = 500
 
@@ -62,17 +63,21 @@ class JobToolbar(QWidget):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("jobToolbar")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._rows = rows
         self._appearance = appearance
         self._filter = JobFilter()
         self._is_searchable = False
         self._groups: tuple[str, ...] = ()
         self._limits: Mapping[str, int] = {}
+        self._fitted_width = 0
+        self._chosen_words: dict[QPushButton, str] = {}
         row = QHBoxLayout(self)
         row.setContentsMargins(MARGIN, GRID + 4, MARGIN, GRID + 4)
         row.setSpacing(GRID)
         self.new_button = button(self.tr("New job"), name="newJobButton", kind="primary", shortcut="Ctrl+N")
         tint(self.new_button, appearance, "add", Tone.ON_ACCENT)
+        self.new_button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Preferred)
         self.new_button.clicked.connect(self.new_wanted)
         self._templates = self._template_button(appearance)
         row.addWidget(self.new_button)
@@ -84,19 +89,20 @@ class JobToolbar(QWidget):
         self._group_button = self._choice("groupFilter", self.tr("Filter by group"), "Alt+G")
         row.addWidget(self._group_button)
         row.addStretch(1)
+        centred = Qt.AlignmentFlag.AlignVCenter  # else their height would limit that of the others
         self._history = icon_button(
             appearance, "history", self.tr("Run history"), name="historyButton", shortcut="Ctrl+H"
         )
         self._history.clicked.connect(self.history_wanted)
-        row.addWidget(self._history)
+        row.addWidget(self._history, 0, centred)
         self._settings = icon_button(
             appearance, "settings", self.tr("Settings"), name="settingsButton", shortcut="Ctrl+,"
         )
         self._settings.clicked.connect(self.settings_wanted)
-        row.addWidget(self._settings)
+        row.addWidget(self._settings, 0, centred)
         self.more_button = icon_button(appearance, "more", self.tr("More"), name="moreButton", shortcut="F10")
         self.more_button.setPopupMode(self.more_button.ToolButtonPopupMode.InstantPopup)
-        row.addWidget(self.more_button)
+        row.addWidget(self.more_button, 0, centred)
         self._choices = self._make_choices()
         self._show_choices()
         self._fill_groups()
@@ -117,6 +123,7 @@ class JobToolbar(QWidget):
         menu.aboutToShow.connect(partial(self._fill_templates, menu))
         made.setMenu(menu)
         made.setFixedWidth(_NARROW)
+        made.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         return made
 
     def _fill_templates(self, menu: QMenu) -> None:
@@ -140,7 +147,7 @@ class JobToolbar(QWidget):
                 self.tr("Search names, groups, descriptions, commands, URLs and schedules"), "Ctrl+F"
             )
         )
-        self._search.setMinimumWidth(120)
+        self._search.setMinimumWidth(_USUAL_SEARCH)
         self._search.setMaximumWidth(320)
         find = QAction(self.tr("Search"), self._search)
         tint(find, self._appearance, "search", Tone.MUTED)
@@ -193,6 +200,7 @@ class JobToolbar(QWidget):
         self._is_searchable = searchable
         self._search.setVisible(searchable)
         self._status_button.setVisible(searchable)
+        self._fit()
 
     def clear(self) -> None:
         """Clear the search and the filters."""
@@ -291,7 +299,7 @@ class JobToolbar(QWidget):
             shown = self.tr("{count} filters").format(count=len(named))
         else:
             shown = ", ".join(named) or self.tr("All jobs")
-        set_words(self._status_button, shown)
+        self._show_words(self._status_button, shown)
 
     def _clear_choices(self) -> None:
         self.set_filter(replace(self._filter, statuses=frozenset(), kinds=frozenset()))
@@ -325,9 +333,33 @@ class JobToolbar(QWidget):
             limit = menu.addAction(self.tr("Group limit…"))
             limit.setObjectName("groupLimitAction")
             limit.triggered.connect(lambda: self.limit_wanted.emit(chosen))
-        shown = every if chosen is None else menu_text(chosen, _LONGEST_GROUP)
-        set_words(self._group_button, shown)
         self._group_button.setVisible(bool(self._groups) or chosen is not None)
+        shown = every if chosen is None else menu_text(chosen, _LONGEST_GROUP)
+        self._show_words(self._group_button, shown)
+
+    def _show_words(self, choice: QPushButton, words: str) -> None:
+        self._chosen_words[choice] = words
+        self._fit()
+
+    def _fit(self) -> None:
+        """Show all words, or with little room for large letters fewer: nothing is cut or covered."""
+        self._fit_words()
+        self._fitted_width = self.minimumSizeHint().width()
+
+    def _fit_words(self) -> None:
+        for words, search in ((self.tr("New job"), _USUAL_SEARCH), ("", _USUAL_SEARCH), ("", _LEAST_SEARCH)):
+            set_words(self.new_button, words)
+            self._search.setMinimumWidth(search)
+            for choice, chosen in self._chosen_words.items():
+                set_words(choice, chosen)
+            lacking = self.minimumSizeHint().width() - self.width()
+            if lacking <= 0:
+                return
+        shown = [choice for choice in self._chosen_words if not choice.isHidden()]
+        for choice in shown:
+            metrics, chosen = choice.fontMetrics(), self._chosen_words[choice]
+            room = metrics.horizontalAdvance(chosen) - lacking // len(shown) - 1
+            set_words(choice, metrics.elidedText(chosen, Qt.TextElideMode.ElideRight, room))
 
     def _group_chooser(self, group: str | None) -> Callable[[], None]:
         return lambda: self.set_filter(replace(self._filter, group=group))
@@ -343,3 +375,15 @@ class JobToolbar(QWidget):
         if choices is not None:
             choices.addAction(made)
         return made
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def event(self, event: QEvent) -> bool:
+        # Other letters need another width; what the last fit itself asked for is known.
+        if event.type() is QEvent.Type.LayoutRequest and self.minimumSizeHint().width() != self._fitted_width:
+            self._fit()
+        return super().event(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._fit()

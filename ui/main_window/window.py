@@ -157,6 +157,7 @@ class MainWindow(QMainWindow):
     def _add_menus(self) -> None:
         menu = MoreMenu(self._appearance, self._model, self._view.columns.fill, self)
         menu.pane_toggled.connect(self._show_pane)
+        self._splitter.pane_shown.connect(menu.check_pane)
         menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
         menu.import_wanted.connect(self.import_requested)
         menu.trash_wanted.connect(lambda: self._trash.show())  # noqa: PLW0108 - made when first shown
@@ -358,7 +359,7 @@ class MainWindow(QMainWindow):
         self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_pane(self, visible: bool) -> None:  # noqa: FBT001 - Qt's signal
-        self._pane.setVisible(visible)
+        self._splitter.want_pane(is_wanted=visible)
         if visible:
             self._pane.refresh()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from job_values import make_job, row_of
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QPushButton, QSizePolicy, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import HttpRequest
@@ -153,3 +155,37 @@ def test_every_button_tells_its_name_and_its_key(toolbar: JobToolbar) -> None:
     assert all(button.accessibleName() and button.toolTip() for button in buttons)
     assert "Ctrl+N" in toolbar.new_button.toolTip()
     assert "Ctrl+F" in toolbar.search_field.toolTip()
+
+
+@pytest.mark.parametrize("width", [640, 800, 1_000, 1_280])
+def test_with_a_large_font_nothing_is_cut(qtbot: QtBot, qapp: QApplication, width: int) -> None:
+    house = QWidget()
+    qtbot.addWidget(house)
+    appearance = Appearance()
+    appearance.apply()
+    toolbar = JobToolbar(appearance, house)
+    large = QFont(toolbar.font())
+    large.setPointSizeF(17)
+    for part in (toolbar, *toolbar.findChildren(QWidget)):
+        part.setFont(large)
+    toolbar.set_searchable(True)
+    toolbar.set_groups(["backups", "web"], {})
+    house.show()
+    qapp.processEvents()
+    toolbar.setGeometry(0, 0, width, toolbar.sizeHint().height())
+    qapp.processEvents()
+    shown = [
+        one for one in toolbar.findChildren(QAbstractButton) if one.isVisibleTo(toolbar) and one.objectName()
+    ]
+    assert [
+        one.objectName() for one in shown if one.text() and one.width() < one.minimumSizeHint().width()
+    ] == []
+    assert [one.objectName() for one in shown if one.height() < one.minimumSizeHint().height()] == []
+    assert max(one.geometry().right() for one in shown) < width
+    places = [one.geometry() for one in (*shown, toolbar.search_field) if one.parent() is toolbar]
+    assert not [(one, other) for one, other in combinations(places, 2) if one.intersects(other)]
+    assert width not in (640, 1_280) or _button(toolbar, "newJobButton").text() == (
+        "" if width == 640 else "New job"
+    )
+    assert toolbar.sizePolicy().verticalPolicy() is QSizePolicy.Policy.Fixed
+    qapp.setStyleSheet("")

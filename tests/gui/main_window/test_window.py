@@ -10,7 +10,7 @@ import pytest
 from job_values import MINUTE, NASTY, NOW, make_job, row_of
 from machine import Bench
 from PySide6.QtCore import QPoint, Qt, SignalInstance
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -27,12 +27,12 @@ from halo_scheduler.model import Every, Follower, JobStatus, Manual, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
-from ui.main_window.details.pane import DetailPane
+from ui.main_window.details.pane import DetailPane, TableAndPane
 from ui.main_window.details.sections import RunButton
 from ui.main_window.empty_state import EmptyState, NoMatch
 from ui.main_window.group_limits import GroupLimitDialog
 from ui.main_window.more_menu import HelpTopic
-from ui.main_window.notes import UndoBar
+from ui.main_window.notes import Note, UndoBar
 from ui.main_window.table.job_filter import JobFilter
 from ui.main_window.table.job_rows import Column
 from ui.main_window.table.job_view import JobView
@@ -448,6 +448,29 @@ def test_the_details_can_be_put_away(qtbot: QtBot, bench: Bench, window: MainWin
     assert pane.isVisible()
 
 
+def test_with_large_letters_the_details_leave_a_narrow_window_until_they_are_wanted(
+    qtbot: QtBot, bench: Bench, window: MainWindow
+) -> None:
+    bench.scheduler.add_job("a", Manual())
+    _open(qtbot, window)
+    pane = window.findChild(DetailPane)
+    splitter = window.findChild(TableAndPane)
+    assert pane is not None
+    assert splitter is not None
+    window.resize(640, 420)
+    assert pane.isVisible()
+    large = QFont(splitter.font())
+    large.setPointSizeF(17)
+    splitter.setFont(large)
+    window.resize(650, 420)
+    assert not pane.isVisible()
+    assert not _action(window, "paneAction").isChecked()
+    _action(window, "paneAction").trigger()
+    assert pane.isVisible()
+    window.resize(640, 420)
+    assert pane.isVisible()
+
+
 def test_a_run_is_opened_in_the_history(qtbot: QtBot, bench: Bench, window: MainWindow) -> None:
     bench.scheduler.add_job("a", Every("1m"))
     (run,) = bench.tick(MINUTE)
@@ -669,3 +692,36 @@ def test_another_job_of_a_chain_is_one_click_away_and_its_state_stays_true(
     qtbot.waitUntil(lambda: link.accessibleName() == "then, paused · on success")
     _click(window, "thenRuns0")
     qtbot.waitUntil(lambda: [row.job.name for row in _view(window).selected_rows()] == ["then"])
+
+
+def test_in_a_low_window_with_large_letters_notes_are_whole_and_leave_room(
+    qtbot: QtBot, window: MainWindow, qapp: QApplication
+) -> None:
+    before = qapp.font()
+    large = QFont(before)
+    large.setPointSizeF(17)
+    Appearance().apply()
+    qapp.setFont(large)
+    window.show()
+    window.set_autostart_note(True)
+    window.show_quitting(is_quitting=True)
+    window.show_message("the disk is full; free some space, or runs cannot be recorded " * 3)
+    window.resize(640, 420)
+    names = ("messageNote", "quittingNote", "autostartNote")
+    notes = [found for name in names if (found := window.findChild(Note, name)) is not None]
+    try:
+        qtbot.waitUntil(lambda: not notes[-1].isVisible())
+        shown = [note for note in notes if note.isVisible()]
+        assert notes[0] in shown
+        qtbot.waitUntil(lambda: all(note.height() >= note.heightForWidth(note.width()) for note in shown))
+        qtbot.waitUntil(lambda: sum(note.height() for note in shown) <= window.height() // 2)
+        close = window.findChild(QAbstractButton, "messageNoteClose")
+        assert close is not None
+        close.click()
+        assert notes[1].isVisible()
+        window.resize(1_280, 900)
+        qtbot.waitUntil(notes[-1].isVisible)
+        assert not notes[0].isVisible()
+    finally:
+        qapp.setStyleSheet("")
+        qapp.setFont(before)

@@ -32,23 +32,43 @@ if TYPE_CHECKING:
 _LATE_MS = 120
 _PANE_SHARE = 0.295
 _LEAST_PANE, _MOST_PANE = 300, 440
+_TABLE_LETTERS, _PANE_LETTERS = 42, 32
 
 
 class TableAndPane(QSplitter):
     """The table and the details beside it; divides the width until the user does."""
+
+    pane_shown = Signal(bool)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.setObjectName("splitter")
         self.setHandleWidth(1)
         self._is_moved = False
+        self._is_wanted: bool | None = None
         self.splitterMoved.connect(self._keep)
 
     def _keep(self, _position: int, _index: int) -> None:
         self._is_moved = True
 
+    def want_pane(self, *, is_wanted: bool) -> None:
+        """Show the details or hide them, whatever room there is."""
+        self._is_wanted = is_wanted
+        self._show_pane(self.width())
+
+    def _show_pane(self, width: int) -> None:
+        """Show the details if that is wanted; else, with large letters, only beside a table that can be read."""
+        letter = self.fontMetrics().averageCharWidth()
+        has_room = width >= _TABLE_LETTERS * letter + max(_PANE_LETTERS * letter, _LEAST_PANE)
+        is_shown = has_room if self._is_wanted is None else self._is_wanted
+        pane = self.widget(1)
+        if pane is not None and pane.isHidden() is is_shown:
+            pane.setVisible(is_shown)
+            self.pane_shown.emit(is_shown)
+
     def divide(self, width: int) -> None:
         """Divide a width, unless the user has moved the handle."""
+        self._show_pane(width)
         if not self._is_moved:
             pane = min(max(round(width * _PANE_SHARE), _LEAST_PANE), _MOST_PANE)
             self.setSizes([width - pane, pane])
