@@ -23,10 +23,11 @@ from doc_reader import Reader, reader
 from http_site import Page, open_site
 
 import halo_scheduler
-from halo_scheduler import Cron, Job, Run, Status, describe
+from halo_scheduler import Cron, Job, Run, Status, describe, parse_schedule
 from halo_scheduler.cli import halo
 from halo_scheduler.cli.command_table import SECTIONS
 from halo_scheduler.cli.commands.config import ELSEWHERE, shown
+from halo_scheduler.errors import PhraseParseError
 from halo_scheduler.model.settings import Settings
 
 _ROOT = DOCS.parent
@@ -104,9 +105,25 @@ def _squeezed(text: str) -> str:
 def test_every_cron_expression_means_what_the_manual_says() -> None:
     page = (DOCS / "schedules.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([^`]+ [^`]+ [^`]+)` \| (.+) \|$", page, re.MULTILINE)
-    cron = [(expression, meaning) for expression, meaning in rows if not expression.startswith("--")]
+    cron = [(expression, meaning) for expression, meaning in rows if expression[0] in "*@0123456789"]
     assert len(cron) >= 8
     assert [(expression, describe(Cron(expression))) for expression, _ in cron] == cron
+
+
+def test_every_phrase_of_the_manual_is_understood_or_refused_as_it_says() -> None:
+    page = (DOCS / "schedules.md").read_text(encoding="utf-8")
+    table, _, refused = (
+        page.partition("## In plain words")[2].partition("## ")[0].partition("Nothing is guessed.")
+    )
+    phrases = re.findall(r"`([^`]+)`", "".join(re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)))
+    assert len(phrases) >= 20
+    for phrase in phrases:
+        parse_schedule(phrase, now_ms=0)
+    unclear = re.findall(r"`([^`]+)`", refused)
+    assert len(unclear) >= 5
+    for phrase in unclear:
+        with pytest.raises(PhraseParseError):
+            parse_schedule(phrase, now_ms=0)
 
 
 @pytest.mark.parametrize(

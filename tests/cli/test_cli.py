@@ -61,7 +61,7 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
         (("secret", "rm", "X"), "no such command: 'secret rm'; did you mean 'remove'?"),
         (("quiet", "restore"), "no such command: 'quiet restore'"),
         (("preview", "--every"), "halo: option '--every' requires an argument\n"),
-        (("preview",), "give a schedule: --every, --after, --cron, --once or --manual"),
+        (("preview",), "give a schedule: --when, --every, --after, --cron, --once or --manual"),
         (("preview", "--every", "5m", "--manual"), "--manual needs no other schedule"),
         (("preview", "--every", "5m", "--every", "5m"), "the same schedule is given twice"),
         (("preview", "--every", "5x"), "every: cannot read the interval '5x': the unit is unknown"),

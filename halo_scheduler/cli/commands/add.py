@@ -30,6 +30,7 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     \b
     Examples:
       halo add backup --every 6h -- rsync -a /home /mnt/backup
+      halo add standup --when "every weekday at 9:30" -- notify-send Standup
       halo add report --cron "0 9 * * 1-5" --dir ~/reports -- ./report.sh --weekly
       halo add tea --cron "0 9 * * *" --cron "30 14 * * *" -- notify-send Tea
       halo add tidy --after 30m --shell /bin/sh -- 'find /tmp/x -mtime +7 -delete'

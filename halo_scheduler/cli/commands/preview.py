@@ -42,6 +42,7 @@ def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> No
 
     \b
     Examples:
+      halo preview --when "first Monday of the month at 7:30"
       halo preview --every 15m
       halo preview --cron "0 9 * * 1-5" --tz Europe/Berlin
       halo preview --cron "30 2 * * *" --tz Europe/Berlin --from 2027-03-27

@@ -18,10 +18,16 @@ _option = partial(click.option, cls=SectionOption, section="Schedule")
 
 SCHEDULE_OPTIONS = (
     _option(
+        "--when",
+        multiple=True,
+        metavar='"every weekday at 9"',
+        help="Schedule in plain words; what is not clear is refused. Schedules may be repeated.",
+    ),
+    _option(
         "--every",
         multiple=True,
         metavar="15m",
-        help="Run at a fixed interval, counted from --anchor. Schedules may be repeated.",
+        help="Run at a fixed interval, counted from --anchor.",
     ),
     _option("--anchor", metavar="WHEN", help="Start of the first interval of --every.", default_words="now"),
     _option("--after", multiple=True, metavar="5m", help="Run again this long after the previous run ends."),
@@ -35,7 +41,7 @@ SCHEDULE_OPTIONS = (
         "--tz",
         metavar="ZONE",
         shell_complete=complete_zones,
-        help='Time zone of --cron, like Europe/Berlin; "none" for the system\'s.',
+        help='Time zone of --cron and --when, like Europe/Berlin; "none" for the system\'s.',
         default_words="none",
     ),
     _option(
@@ -47,6 +53,7 @@ SCHEDULE_OPTIONS = (
     _option("--manual", is_flag=True, default=None, help="Run only manually, or after another job."),
 )
 SCHEDULE_FIELDS = {
+    "schedule.when": ("--when",),
     "schedule.every": ("--every",),
     "schedule.after": ("--after",),
     "schedule.cron": ("--cron",),
@@ -61,6 +68,7 @@ SCHEDULE_FIELDS = {
 class ScheduleOptions:
     """The schedule options that were given; each may be given several times."""
 
+    when: tuple[str, ...]
     every: tuple[str, ...]
     anchor: str | None
     after: tuple[str, ...]
@@ -73,6 +81,7 @@ class ScheduleOptions:
     def schedule(self, now_ms: int, before: Schedule | Several | None = None) -> Schedule | Several:
         """Return the schedules that the options describe; without any, those from before."""
         given: list[Schedule] = [
+            *self._spoken(now_ms, before),
             *map(Every, self.every),
             *map(After, self.after),
             *(self._cron(expression, before) for expression in self.cron),
@@ -83,12 +92,12 @@ class ScheduleOptions:
         if self.manual:
             given = [Manual()]
         if not given and before is None:
-            raise click.UsageError("give a schedule: --every, --after, --cron, --once or --manual")
+            raise click.UsageError("give a schedule: --when, --every, --after, --cron, --once or --manual")
         if len(set(given)) < len(given):
             raise click.UsageError("the same schedule is given twice")
         found = self._combined(given, before)
         if self.tz is not None and not any(isinstance(item, Cron) for item in schedules_of(found)):
-            raise click.UsageError("--tz needs --cron")
+            raise click.UsageError("--tz needs --cron or times in --when")
         if self.anchor is not None and not any(isinstance(item, Every) for item in schedules_of(found)):
             raise click.UsageError("--anchor needs --every")
         return found
@@ -109,11 +118,23 @@ class ScheduleOptions:
     def _once(self, when: str, now_ms: int) -> Once:
         return Once(parse_when(when, now_ms))
 
+    @under("when")
+    def _spoken(self, now_ms: int, before: Schedule | Several | None) -> list[Schedule]:
+        if not self.when:
+            return []
+        from halo_scheduler.schedule.spoken import parse_schedule  # noqa: PLC0415 - only for --when
+
+        zone = self._zone(before)
+        found = (parse_schedule(words, now_ms=now_ms, timezone=zone) for words in self.when)
+        return [schedule for item in found for schedule in schedules_of(item)]
+
     def _cron(self, expression: str, before: Schedule | Several | None) -> Cron:
+        return Cron(expression, timezone=self._zone(before))
+
+    def _zone(self, before: Schedule | Several | None) -> str | None:
+        """Return the given zone; without one, that of all cron schedules from before."""
         zones = {item.timezone for item in schedules_of(before or Manual()) if isinstance(item, Cron)}
-        if self.tz is None and len(zones) == 1:
-            return Cron(expression, timezone=zones.pop())
-        return Cron(expression, timezone=or_none(self.tz))
+        return zones.pop() if self.tz is None and len(zones) == 1 else or_none(self.tz)
 
     def _in_zone(self, before: Schedule | Several) -> Schedule | Several:
         if self.tz is None:

@@ -337,7 +337,7 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
     ("arguments", "sentence"),
     [
         (["--manual"], "give an action"),
-        (["--", "true"], "give a schedule: --every"),
+        (["--", "true"], "give a schedule: --when, --every"),
         (["--manual", "--http", "GET", "http://example.org", "--", "true"], "give only one of"),
         (["--manual", "--remind", "x", "--prompt", "y"], "give only one of"),
         (["--manual", "--remind", " "], "--remind: is empty"),
