@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import statistics
 import subprocess
@@ -40,7 +41,7 @@ def main() -> None:
     print(f"contract layers: {_layers()}")
     p90 = lengths[len(lengths) * 9 // 10]
     print(f"function lengths: median {statistics.median(lengths):g}, p90 {p90}, most {lengths[-1]}")
-    for walk in ("due", "why"):
+    for walk in _WALKS:
         done = subprocess.run([sys.executable, __file__, _WALK, walk], check=True, stdout=subprocess.PIPE)
         print(done.stdout.decode().strip().splitlines()[-1])
 
@@ -144,6 +145,57 @@ def _walk_due_job(folder: Path) -> int:
     return trace.count()
 
 
+def _walk_save(folder: Path) -> int:
+    """Return how many files a save passes, from the button in the editor to the stored job and the closed window."""
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal  # noqa: PLC0415
+    from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit  # noqa: PLC0415
+
+    from halo_scheduler import Command, Every, Scheduler  # noqa: PLC0415
+    from halo_scheduler.clock import SystemClock  # noqa: PLC0415
+    from ui.backend.backend import Backend  # noqa: PLC0415
+    from ui.editor.job_editor import JobEditor  # noqa: PLC0415
+    from ui.editor.sessions import EditorSessions  # noqa: PLC0415
+    from ui.style.theme import Appearance  # noqa: PLC0415
+
+    class Engine(QObject):
+        trial_output = Signal(int, bytes)
+        trial_ended = Signal(int, object)
+
+    application, trace, engine = QApplication([]), _Trace(), Engine()
+
+    def let_pass(milliseconds: int) -> None:
+        # Not the application's own loop: an editor with changes would keep it from quitting.
+        loop = QEventLoop()
+        QTimer.singleShot(milliseconds, loop.quit)
+        loop.exec()
+
+    def save_as(name: str) -> None:
+        editors.edit(job_id)
+        while not (shown := [one for one in application.topLevelWidgets() if isinstance(one, JobEditor)]):
+            application.processEvents()
+        (editor,) = shown
+        (field,) = editor.findChildren(QLineEdit, "name")
+        field.setText(name)
+        let_pass(1_000)
+        if name == "traced":
+            sys.setprofile(trace)
+        (button,) = editor.findChildren(QAbstractButton, "saveButton")
+        button.click()
+        let_pass(1_000)
+        sys.setprofile(None)
+
+    with Scheduler.open(folder / "halo.db") as scheduler:
+        job_id = scheduler.add_job("first", Every("6h"), Command(argv=("true",)))
+        editors = EditorSessions(Backend.inline(scheduler, SystemClock()), Appearance(), engine)  # type: ignore[arg-type] # its signals are enough
+        for name in ("loads all modules", "traced"):
+            save_as(name)
+            found = scheduler.get_job(job_id)
+            if found is None or found.name != name:
+                raise SystemExit("nothing was saved")
+    return trace.count()
+
+
 def _walk_why(folder: Path) -> int:
     """Return how many files `halo why` passes."""
     from halo_scheduler import Command, Every, Scheduler  # noqa: PLC0415
@@ -154,22 +206,27 @@ def _walk_why(folder: Path) -> int:
         scheduler.add_job("due", Every("6h"), Command(argv=("true",)))
     trace = _Trace()
     sys.argv = ["halo", "why", "due"]
-    sys.setprofile(trace)
-    try:
-        halo()
-    except SystemExit:
-        pass
-    finally:
-        sys.setprofile(None)
+    # What runs while modules are loaded is not passed: the first call loads them.
+    for profile in (None, trace):
+        sys.setprofile(profile)
+        with contextlib.suppress(SystemExit):
+            halo()
+    sys.setprofile(None)
     return trace.count()
+
+
+_WALKS = {
+    "due": (_walk_due_job, "a due job"),
+    "save": (_walk_save, "a save"),
+    "why": (_walk_why, "`halo why`"),
+}
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == [_WALK]:
         sys.path.insert(0, str(_ROOT))
         with tempfile.TemporaryDirectory() as place:
-            walks = {"due": (_walk_due_job, "a due job"), "why": (_walk_why, "`halo why`")}
-            walk, name = walks[sys.argv[2]]
+            walk, name = _WALKS[sys.argv[2]]
             print(f"files {name} passes: {walk(Path(place))}")
     else:
         main()
