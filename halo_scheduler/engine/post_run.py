@@ -18,7 +18,7 @@ from halo_scheduler.engine.starting import RunResources
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.host.reaper import REAPER
-from halo_scheduler.model import Outcome, Question, QuestionState, Run, SkipReason
+from halo_scheduler.model import ERRORS, Outcome, Question, QuestionState, Run, SkipReason
 from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.store.store import Store
 from halo_scheduler.wording.messages import error_message, message_words
@@ -200,7 +200,7 @@ def verdict_of(store: Store, run_id: str) -> Verdict | None:
         return Verdict.RELEASED  # What a source broke off was never begun.
     if run.outcome is Outcome.SUCCESS:
         return Verdict.DONE
-    return Verdict.FAILED if run.outcome in (Outcome.FAILURE, Outcome.TIMEOUT) else Verdict.RELEASED
+    return Verdict.FAILED if run.outcome in ERRORS else Verdict.RELEASED
 
 
 def _is_waited_for(store: Store, question: Question) -> bool:

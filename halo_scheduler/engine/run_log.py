@@ -11,6 +11,7 @@ from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Outcome, Run, SkipReason, StatusReason, Trigger, Waiting, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.words import ERRORS, PROBLEMS
 from halo_scheduler.rules.situation import read_situations
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
@@ -26,7 +27,6 @@ _SHORT_ID = 8
 _MOST_REMEMBERED = 1_000
 # When thousands of jobs begin to wait at once, only the first are named.
 _MOST_WAITS = 20
-_PROBLEMS = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.MISSED, Outcome.INTERRUPTED)
 
 
 class RunLog:
@@ -94,9 +94,9 @@ class RunLog:
 
 
 def _write_end(record: JobRecord, run: Run) -> None:
-    level = logging.WARNING if run.outcome in _PROBLEMS else logging.INFO
+    level = logging.WARNING if run.outcome in PROBLEMS else logging.INFO
     _LOG.log(level, "%s %s", _name(record), _end_words(run))
-    is_its_own = run.trigger is Trigger.SCHEDULE and run.outcome in (Outcome.FAILURE, Outcome.TIMEOUT)
+    is_its_own = run.trigger is Trigger.SCHEDULE and run.outcome in ERRORS
     if record.disabled_reason is StatusReason.ERRORS and is_its_own:
         _LOG.warning("%s is disabled after %s", _name(record), counted(record.errors, "failure"))
 

@@ -62,6 +62,9 @@ if TYPE_CHECKING:
         WaitingDetails,
     )
     from halo_scheduler.model.words import (
+        ERRORS,
+        FAILURES,
+        PROBLEMS,
         FollowOn,
         HintSource,
         JobStatus,
@@ -86,9 +89,12 @@ else:
 
 
 __all__ = [
+    "ERRORS",
+    "FAILURES",
     "MOST_CONDITIONS",
     "MOST_FOLLOWERS",
     "NO_DETAILS",
+    "PROBLEMS",
     "SCHEMA_VERSION",
     "SHORTEST_EVERY_MS",
     "Action",
@@ -167,6 +173,9 @@ _NAMES = {
     "runs": "Question QuestionState Run",
     "schedules": "After Cron Entry Every Manual Once SHORTEST_EVERY_MS Schedule Several schedule_from_dict",
     "situation": "NO_DETAILS Capacity Situation SituationKind StartCheck Waiting WaitingDetails",
-    "words": "FollowOn HintSource JobStatus Outcome PassedReason SkipReason Source StatusReason Trigger WaitingFor",
+    "words": (
+        "ERRORS FAILURES PROBLEMS FollowOn HintSource JobStatus Outcome PassedReason SkipReason Source StatusReason "
+        "Trigger WaitingFor"
+    ),
 }
 _PLACES = {name: place for place, names in _NAMES.items() for name in names.split()}

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from halo_scheduler.grammar.interval import MINUTE_MS
 from halo_scheduler.model.codec import Value
 from halo_scheduler.model.messages import Message, MessageKind, message
-from halo_scheduler.model.words import JobStatus, Outcome, SkipReason, Source, StatusReason, WaitingFor
+from halo_scheduler.model.words import (
+    ERRORS,
+    JobStatus,
+    Outcome,
+    SkipReason,
+    Source,
+    StatusReason,
+    WaitingFor,
+)
 
 if TYPE_CHECKING:
     from halo_scheduler.model.conditions import Condition
@@ -144,7 +152,6 @@ _BY_WAITING = {
     WaitingFor.CONDITION: SkipReason.CONDITION,
     WaitingFor.QUIET_TIME: SkipReason.QUIET_TIME,
 }
-_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
 _REVIEWED = (StatusReason.IMPORTED, StatusReason.ASSISTANT)
 
 
@@ -213,7 +220,7 @@ class Situation(NamedTuple):
     @property
     def is_failing(self) -> bool:
         """Whether its last run failed, manual runs included, or it was disabled after failures."""
-        return self.errors > 0 or self.last_outcome in _FAILED or self.reason is StatusReason.ERRORS
+        return self.errors > 0 or self.last_outcome in ERRORS or self.reason is StatusReason.ERRORS
 
     def is_late(self, now_ms: int) -> bool:
         """Return whether its planned run should have started and no known reason delays it."""

@@ -18,6 +18,14 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
+"""The outcomes that count as errors of the job itself."""
+FAILURES = (*ERRORS, Outcome.INTERRUPTED)
+"""The outcomes of runs that started and did not do their work."""
+PROBLEMS = (*FAILURES, Outcome.MISSED)
+"""The outcomes that a person should look at."""
+
+
 class Trigger(StrEnum):
     """What started a run."""
 

@@ -21,6 +21,7 @@ from halo_scheduler.model import (
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.situation import asked_waiting
+from halo_scheduler.model.words import FAILURES
 from halo_scheduler.rules.situation import Capacities
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.store.events import EventKind
@@ -28,12 +29,11 @@ from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 
-_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 # A run that never started (skipped, missed) starts no next job.
 _STARTED_BY = {
     FollowOn.SUCCESS: (Outcome.SUCCESS,),
-    FollowOn.FAILURE: _FAILED,
-    FollowOn.ALWAYS: (Outcome.SUCCESS, *_FAILED, Outcome.CANCELLED),
+    FollowOn.FAILURE: FAILURES,
+    FollowOn.ALWAYS: (Outcome.SUCCESS, *FAILURES, Outcome.CANCELLED),
 }
 
 GONE = "a deleted job"

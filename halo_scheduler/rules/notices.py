@@ -29,6 +29,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.alarms import Alarm, AlarmKind, StoreTrouble
 from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.words import ERRORS
 from halo_scheduler.rules.chains import BrokenLink
 from halo_scheduler.rules.statistics import Gap, GapKind
 from halo_scheduler.schedule.calendar import local_day
@@ -45,7 +46,6 @@ _TAIL_BYTES = 4_096
 _WATCHED_MS = MINUTE_MS
 # Halo was off for no longer than this when it was restarted.
 _RESTART_MS = 5 * MINUTE_MS
-_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
 
 
 class NoticeKind(StrEnum):
@@ -272,7 +272,7 @@ def trouble_notice(trouble: StoreTrouble, path: Path, now_ms: int) -> Notice:
 def _how_it_ended(
     run: Run, job: Job, situation: Situation, previous: Sequence[Run], level: Notify
 ) -> Notice | None:
-    if run.outcome in _FAILED:
+    if run.outcome in ERRORS:
         return _failure(run, job, situation, previous)
     if run.outcome is Outcome.SUCCESS:
         return _success(run, job, previous, level)
@@ -329,7 +329,7 @@ def _streak(run: Run, previous: Sequence[Run]) -> list[Run]:
     for earlier in previous:
         if earlier.outcome is Outcome.SUCCESS:
             break
-        if earlier.outcome in _FAILED and earlier.id != run.id:
+        if earlier.outcome in ERRORS and earlier.id != run.id:
             streak.append(earlier)
     return streak
 

@@ -31,6 +31,7 @@ from halo_scheduler.model import (
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.model.words import ERRORS, FAILURES
 from halo_scheduler.rules.grid import (
     grid_at,
     is_finite,
@@ -49,8 +50,6 @@ from halo_scheduler.store.runs import RunEnd
 _NO_HINTS = Hints()
 UNPLANNABLE = message(MessageKind.UNPLANNABLE)
 IsTaken = Callable[[str, int], bool]
-_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
-_ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
 NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_details": NO_DETAILS, "waits_until": None}
 WAITED = {
     WaitingFor.AT_CAPACITY: PassedReason.AT_CAPACITY,
@@ -165,7 +164,7 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
         after = _counted_anew(after, now_ms, is_taken)
         return after if end.proposal is None else plan_sooner(after, now_ms, is_taken)
     # An unavailable work queue is tried again at the next slot; an immediate retry would only add load.
-    is_tried_again = end.outcome in _FAILED and end.reason is not SkipReason.SOURCE_UNAVAILABLE
+    is_tried_again = end.outcome in FAILURES and end.reason is not SkipReason.SOURCE_UNAVAILABLE
     if is_tried_again and after.is_active:
         again = _planned(after, now_ms, is_taken, failed_run=run)
         if again.attempt > 1:
@@ -174,7 +173,7 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
     if not after.is_active:
         return without_plan(after)
     policy = after.spec.policy
-    if policy.max_errors and after.errors >= policy.max_errors and end.outcome in _ERRORS:
+    if policy.max_errors and after.errors >= policy.max_errors and end.outcome in ERRORS:
         return without_plan(after.evolve(disabled_reason=StatusReason.ERRORS))
     return _planned_or_done(after, now_ms, is_taken)
 
@@ -348,7 +347,7 @@ def without_waiting(record: JobRecord) -> JobRecord:
 def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:
     if outcome is Outcome.SUCCESS:
         return record.evolve(errors=0) if record.errors else record
-    return record.evolve(errors=record.errors + 1) if outcome in _ERRORS else record
+    return record.evolve(errors=record.errors + 1) if outcome in ERRORS else record
 
 
 def _hints_after_run(record: JobRecord, proposal: Proposal | None, now_ms: int) -> Hints:

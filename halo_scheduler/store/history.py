@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from halo_scheduler.model import Outcome, Run, Trigger
+from halo_scheduler.model.words import ERRORS
 from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.store.runs import COLUMNS, DURATION, run_of
 
 _AT = "ifnull(started_at, finished_at)"
 _RUN_COLUMNS = ", ".join(f"run.{name}" for name in COLUMNS)
-_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
 _SHOWN_FAILURE = "trigger <> 'test' AND job_id IN (SELECT id FROM scheduler_jobs WHERE removed_at IS NULL)"
 
 
@@ -204,7 +204,7 @@ class RunHistory:
             "SELECT * FROM (SELECT seq FROM scheduler_run_log INDEXED BY scheduler_run_log_outcome "
             f"WHERE outcome = '{outcome}' AND outcome <> 'running' AND seq > ? AND {_SHOWN_FAILURE} "
             f"ORDER BY {_AT} DESC LIMIT ?)"
-            for outcome in _FAILED
+            for outcome in ERRORS
         ]
         rows = self._database.rows(
             f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run "

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation
 from halo_scheduler.model.alarms import UnrecordedEnd
+from halo_scheduler.model.words import ERRORS
 
 Ends = Mapping[str, UnrecordedEnd]
 """The results still to be recorded, by job id: a job has one current run at most."""
 NO_ENDS: Ends = {}
-_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 
 
 def ended_job(job: Job, ends: Ends) -> Job:
@@ -31,7 +31,7 @@ def ended_situation(situation: Situation, ends: Ends) -> Situation:
         status=JobStatus.IDLE,
         waiting=None,
         last_outcome=end.outcome,
-        errors=situation.errors + (end.outcome in _FAILED),
+        errors=situation.errors + (end.outcome in ERRORS),
     )
 
 

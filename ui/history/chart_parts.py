@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from halo_scheduler.grammar.english import short_date, weekday_name
 from halo_scheduler.model import Outcome
+from halo_scheduler.model.words import ERRORS
 from ui.style.marks import Mark, outcome_mark, paint_mark
 from ui.style.theme import GRID, HALF, Appearance, Tone, small_font
 from ui.style.wording import outcome_words
@@ -43,7 +44,7 @@ SERIES = (
     Series((Outcome.SUCCESS,), "solid"),
     Series((Outcome.SKIPPED, Outcome.CANCELLED), "outline"),
     Series((Outcome.MISSED, Outcome.INTERRUPTED), "lines"),
-    Series((Outcome.FAILURE, Outcome.TIMEOUT), "hatched"),
+    Series(ERRORS, "hatched"),
 )
 
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Outcome, Run
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.words import ERRORS
 from halo_scheduler.rules.statistics import DayCount
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Asked, Backend, Lane
@@ -142,7 +143,7 @@ class Overview(QFrame):
             if self._span.holds(bucket.first) or self._span.holds(bucket.last):
                 counts.update(bucket.counts)
         total = counts.total()
-        failed = counts[Outcome.FAILURE] + counts[Outcome.TIMEOUT]
+        failed = sum(counts[outcome] for outcome in ERRORS)
         if not total:
             return ""
         words = self.tr("1 run") if total == 1 else self.tr("{count} runs").format(count=f"{total:,}")

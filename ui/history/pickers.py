@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QMenu, QPushButton, QWidget
 
 from halo_scheduler.model import Outcome
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.words import PROBLEMS
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.style.marks import Shape, outcome_mark
@@ -26,7 +27,6 @@ from .run_cells import job_words
 _ID_ROLE = Qt.ItemDataRole.UserRole
 _NO_PARENT = QModelIndex()
 Index = QModelIndex | QPersistentModelIndex
-_PROBLEMS = frozenset({Outcome.FAILURE, Outcome.TIMEOUT, Outcome.MISSED, Outcome.INTERRUPTED})
 _SIGNS = {
     Shape.PLAY: "▶",
     Shape.CIRCLE: "●",
@@ -256,7 +256,7 @@ class OutcomePicker(QPushButton):
     def _add_wholes(self) -> None:
         for name, text, outcomes in (
             ("outcomeAll", self.tr("All outcomes"), None),
-            ("outcomeProblems", self.tr("Problems only"), _PROBLEMS),
+            ("outcomeProblems", self.tr("Problems only"), frozenset(PROBLEMS)),
         ):
             action = self._menu.addAction(text)
             action.setObjectName(name)
@@ -286,7 +286,7 @@ class OutcomePicker(QPushButton):
         found = self.outcomes
         if found is None:
             text = self.tr("All outcomes")
-        elif found == _PROBLEMS:
+        elif found == frozenset(PROBLEMS):
             text = self.tr("Problems only")
         elif len(found) == 1:
             text = outcome_words(next(iter(found)))

@@ -147,3 +147,17 @@ def test_one_notification_tells_of_it_however_many_runs_end_meanwhile(backend: B
 def _text(window: QWidget, name: str) -> str:
     label = window.findChild(WrappedText, name)
     return "" if label is None else label.text()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "errors"),
+    [
+        (Outcome.FAILURE, 2),
+        (Outcome.TIMEOUT, 2),
+        (Outcome.INTERRUPTED, 1),
+        (Outcome.CANCELLED, 1),
+    ],
+)
+def test_an_end_counts_as_an_error_only_if_the_engine_will_count_it(outcome: Outcome, errors: int) -> None:
+    running = Situation("job", "it", status=JobStatus.RUNNING, errors=1)
+    assert ended_situation(running, {"job": replace(_END, outcome=outcome)}).errors == errors
