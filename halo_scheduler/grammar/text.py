@@ -24,8 +24,8 @@ _LONGEST_PROGRESS_TEXT = 200
 _LONGEST_PENDING = 65_536
 # Control sequences, then titles, links and the like up to their end, then single escapes.
 ESCAPES = (
-    r"\x1b\[(?P<parameters>[0-?]*)[ -/]*(?:(?P<final>[@-~])|\Z)"
-    r"|\x1b[\]PX^_][^\n]*?(?:\x1b\\|\x07|(?=\n)|\Z)|\x1b[ -/]*(?:[0-~]|\Z)|\x1b|\x07"
+    r"\x1b\[(?P<parameters>[0-?]*)[ -/]*(?:(?P<final>[@-~])|(?=\n|\Z))"
+    r"|\x1b[\]PX^_][^\n]*?(?:\x1b\\|\x07|(?=\n|\Z))|\x1b[ -/]*(?:[0-~]|(?=\n|\Z))|\x1b|\x07"
 )
 """What a terminal obeys instead of showing it, once C1 controls are escapes; window and redaction use the same."""
 _ACTIONS = re.compile(rf"{ESCAPES}|\r|\x08")

@@ -99,6 +99,8 @@ _PIECES = [
 @given(st.lists(st.sampled_from(_PIECES), max_size=12).map(lambda pieces: "".join(pieces).encode()))
 @example(b"a\x1b]0;t\x1b[1mbc\x07")
 @example(b"a\x1b]0;\r\x07bc")
+@example(b"\x1b[1\n")
+@example(b"\x1b(\n")
 def test_the_window_shows_the_text_that_redaction_and_the_terminal_see(printed: bytes) -> None:
     """A secret that only one of the two ways of reading puts together would not be hidden."""
     assert _text(printed) == shown_text(printed)
