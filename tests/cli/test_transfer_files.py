@@ -200,7 +200,7 @@ def test_nothing_is_stored_when_nobody_sees_what_it_would_be(monkeypatch: pytest
     def closed(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("halo_scheduler.cli.terminal.import_preview.print_preview", closed)
+    monkeypatch.setattr("halo_scheduler.cli.commands.import_._print_preview", closed)
     done = _halo("import", "-", "--yes", stdin="@daily x\n")
     assert done.exit_code != 0
     assert "nothing was saved" in done.stderr

@@ -10,7 +10,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completions import complete_settings
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.terminal import open_to_read
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.service.lookup import near_name

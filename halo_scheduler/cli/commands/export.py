@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from halo_scheduler.cli.terminal.completions import complete_jobs
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.progress_bar import progress
+from halo_scheduler.cli.terminal.terminal import open_to_read
 from halo_scheduler.grammar.checks import LONGEST_TEXT
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line

@@ -9,8 +9,14 @@ import click
 
 from halo_scheduler.cli.options.option_values import NONE, count_up_to
 from halo_scheduler.cli.terminal.completions import complete_groups
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import WAITS, job_data, outcome_mark, print_table, status_mark
+from halo_scheduler.cli.terminal.terminal import (
+    WAITS,
+    job_data,
+    open_to_read,
+    outcome_mark,
+    print_table,
+    status_mark,
+)
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.checks import require_label

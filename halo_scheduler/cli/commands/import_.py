@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -11,14 +12,26 @@ from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed
+from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import JobSpec, Once
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.imports import NewRuns
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.transfer.preview import Line, Sign, preview
 
 if TYPE_CHECKING:
     from halo_scheduler.transfer.archive import Archive
     from halo_scheduler.transfer.import_plan import ImportPlan
+
+_COLOURS = {
+    Sign.NEW: "green",
+    Sign.CHANGED: "yellow",
+    Sign.REMOVED: "red",
+    Sign.NOTE: "yellow",
+    Sign.ERROR: "red",
+    Sign.SKIPPED: None,
+}
+_INDENTS = ("", "  ", "      ")
 
 
 @click.command("import")
@@ -79,14 +92,12 @@ def confirm_and_apply(
     archive: Archive | None = None,
 ) -> None:
     """Show a plan, ask, and apply it; `skip_bad` is None where skipping is not offered."""
-    from halo_scheduler.cli.terminal.import_preview import print_new_runs, print_preview  # noqa: PLC0415
-
     new = NewRuns() if archive is None else scheduler.imports.find_new_runs(plan, archive.runs())
     names = {job.id: job.name for job in scheduler.list_jobs()}
     is_refused = bool(plan.faults) and not skip_bad
     try:
-        print_preview(plan, names, paused=paused, is_refused=is_refused)
-        print_new_runs(new)
+        _print_preview(plan, names, paused=paused, is_refused=is_refused)
+        _print_new_runs(new)
     except BrokenPipeError:
         click.echo("halo: nothing was saved: the preview could not be shown in full", err=True)
         raise
@@ -109,6 +120,34 @@ def confirm_and_apply(
         )
     _print_summary(plan, new, paused=paused)
     _warn_of_missing_secrets(scheduler, plan)
+
+
+def _print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, is_refused: bool) -> None:
+    """Print what a plan creates, changes, removes and skips; `names` are those of existing jobs, by id."""
+    lines = preview(plan, names, paused=paused, is_refused=is_refused)
+    text = "".join(f"{_INDENTS[line.depth]}{_styled(line)}\n" for line in lines)
+    click.echo(text, nl=False)
+
+
+def _print_new_runs(new: NewRuns) -> None:
+    """Print how many runs an archive adds to the history."""
+    if new.count:
+        span = " – ".join(f"{local_time(at):%Y-%m-%d}" for at in (new.first_at, new.last_at))
+        sign = click.style(Sign.NEW, fg="green")
+        click.echo(f"{click.style('History:', bold=True)}\n  {sign} {counted(new.count, 'run')} ({span})")
+
+
+def _styled(line: Line) -> str:
+    colour = None if line.sign is None else _COLOURS[line.sign]
+    if line.is_diff:
+        return click.style(f"  {line.text}", fg=colour)
+    text = click.style(line.text, bold=True) if line.is_strong else line.text
+    words = [
+        *([] if line.sign is None else [click.style(line.sign, fg=colour)]),
+        *([click.style(line.label, dim=True)] if line.label else []),
+        *([text] if text else []),
+    ]
+    return " ".join(words)
 
 
 def _faults(plan: ImportPlan) -> str:

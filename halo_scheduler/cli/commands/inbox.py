@@ -11,8 +11,7 @@ import click
 from halo_scheduler.cli.options.option_values import text_of_stdin
 from halo_scheduler.cli.terminal.completions import complete_questions
 from halo_scheduler.cli.terminal.following import begins, exit_code_of, follow_run, interruptible, print_end
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import ASKS, moment, short_id, typed
+from halo_scheduler.cli.terminal.terminal import ASKS, moment, open_to_read, short_id, typed
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
 from halo_scheduler.grammar.text import plain_line, shown_spec
 from halo_scheduler.model import Question, QuestionState

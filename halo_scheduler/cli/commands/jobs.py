@@ -15,8 +15,7 @@ from halo_scheduler.cli.terminal.job_details import (
     print_details,
     waiting_run_data,
 )
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import folded, job_data, moment, outcome_mark, typed
+from halo_scheduler.cli.terminal.terminal import folded, job_data, moment, open_to_read, outcome_mark, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import listed
 from halo_scheduler.model.changes import TERMINAL

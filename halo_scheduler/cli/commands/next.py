@@ -9,10 +9,10 @@ import click
 
 from halo_scheduler.cli.options.option_values import count_up_to
 from halo_scheduler.cli.terminal.completions import complete_jobs
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import (
     WAITS,
     moment,
+    open_to_read,
     print_table,
     short_moment,
     warn_not_running,

@@ -24,10 +24,10 @@ from halo_scheduler.cli.terminal.following import (
     run_data,
     run_words,
 )
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import (
     WAITS,
     moment,
+    open_to_read,
     outcome_mark,
     print_json_list,
     print_table,

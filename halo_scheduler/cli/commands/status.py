@@ -11,8 +11,7 @@ import click
 from halo_scheduler.cli.commands.groups import show_group
 from halo_scheduler.cli.terminal.completions import complete_groups
 from halo_scheduler.cli.terminal.job_details import waiting_run_data
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import NOT_RUNNING, WAITS
+from halo_scheduler.cli.terminal.terminal import NOT_RUNNING, WAITS, open_to_read
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line

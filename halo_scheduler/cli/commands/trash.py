@@ -8,8 +8,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completions import complete_removed
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import print_table, short_id
+from halo_scheduler.cli.terminal.terminal import open_to_read, print_table, short_id
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import short_date
 from halo_scheduler.grammar.zone import local_time

@@ -9,8 +9,7 @@ import click
 
 from halo_scheduler.cli.options.option_values import under
 from halo_scheduler.cli.terminal.completions import complete_jobs
-from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import folded, outcome_mark
+from halo_scheduler.cli.terminal.terminal import folded, open_to_read, outcome_mark
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.checks import LONGEST_NAME
 from halo_scheduler.grammar.interval import MINUTE_MS, SECOND_MS

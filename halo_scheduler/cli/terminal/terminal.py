@@ -21,6 +21,7 @@ from halo_scheduler.wording.status import awaited_words, status_words
 
 if TYPE_CHECKING:
     from halo_scheduler.model.situation import Situation
+    from halo_scheduler.service.scheduler import Scheduler
 
 _OUTCOMES = {
     Outcome.RUNNING: ("▸", "blue"),
@@ -86,6 +87,15 @@ def warn_read_only(refusal: str) -> None:
     """Warn that the database can only be read, with the reason."""
     if refusal:
         click.echo(f"{WAITS} {refusal}; showing what is stored", err=True)
+
+
+def open_to_read() -> Scheduler:
+    """Open the default database; print a warning if it can only be read."""
+    from halo_scheduler.service.scheduler import Scheduler  # noqa: PLC0415 - `halo list` does without it
+
+    scheduler = Scheduler.open_to_read()
+    warn_read_only(scheduler.refusal)
+    return scheduler
 
 
 def moment(at: int) -> str:
