@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -62,7 +64,7 @@ class EngineControl:
     def __init__(self, session: Session, max_concurrent: int | None, owner: str) -> None:
         self._session = session
         self._store = session.store
-        self._owner = owner
+        self._owner = owner or Path(sys.argv[0]).name or "Python"
         self._max_concurrent = max_concurrent
         self._pool: DaemonPool | None = None
         self._handlers: Handlers | None = None

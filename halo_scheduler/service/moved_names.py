@@ -95,8 +95,8 @@ def find_moved(scheduler: Scheduler, name: str) -> object:
 
 
 def _warn(name: str, instead: str) -> None:
-    # Counted from here: find_moved, Scheduler.__getattr__, the caller.
-    warnings.warn(f"Scheduler.{name} has moved; write {instead} instead", DeprecationWarning, stacklevel=4)
+    # Counted from here: find_moved as Scheduler.__getattr__, then the caller.
+    warnings.warn(f"Scheduler.{name} has moved; write {instead} instead", DeprecationWarning, stacklevel=3)
 
 
 def _as_assistant(name: str) -> tuple[str, Callable[..., Any]]:

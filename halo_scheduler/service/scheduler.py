@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,6 +36,7 @@ from halo_scheduler.rules import job_edits, pauses, run_requests
 from halo_scheduler.service.engine_control import EngineControl, Status
 from halo_scheduler.service.imports import Imports
 from halo_scheduler.service.jobs import Jobs
+from halo_scheduler.service.moved_names import find_moved
 from halo_scheduler.service.runs import Questions, Runs, RunStats
 from halo_scheduler.service.session import Session, open_store
 from halo_scheduler.service.settings import Backups, Secrets, SettingsPart, set_group_limit
@@ -51,6 +52,14 @@ _LOG = logging.getLogger(__name__)
 class Scheduler:
     """Add, change and run jobs. Use it only on the thread that opened it; rarer functions are on its parts."""
 
+    jobs = cached_property(lambda self: Jobs(self._session))
+    runs = cached_property(lambda self: Runs(self._session))
+    questions = cached_property(lambda self: Questions(self._session))
+    settings = cached_property(lambda self: SettingsPart(self._session))
+    secrets = cached_property(lambda self: Secrets(self._session))
+    backups = cached_property(lambda self: Backups(self._session))
+    imports = cached_property(lambda self: Imports(self._session))
+
     def __init__(
         self,
         store: Store,
@@ -61,15 +70,8 @@ class Scheduler:
     ) -> None:
         self._store = store
         self._clock = clock
-        self._session = session = Session(store, clock, actor)
-        self.jobs = Jobs(session)
-        self.runs = Runs(session)
-        self.questions = Questions(session)
-        self.settings = SettingsPart(session)
-        self.secrets = Secrets(session)
-        self.backups = Backups(session)
-        self.imports = Imports(session)
-        self.engine = EngineControl(session, max_concurrent, owner or Path(sys.argv[0]).name or "Python")
+        self._session = Session(store, clock, actor)
+        self.engine = EngineControl(self._session, max_concurrent, owner)
 
     @classmethod
     def open(
@@ -229,8 +231,8 @@ class Scheduler:
     def pause_job(self, job_id: str, until: int | None = None) -> bool:
         """Pause a job until it is resumed, or until an instant; a current run finishes.
 
-        What waits for a review goes on waiting, whatever the instant. Return False if an assistant asked for it and
-        a person's pause or a review already holds the job.
+        A job that awaits review stays paused beyond the instant. Return False if an assistant asks, and the job is
+        already paused by a person or awaits review.
         """
         with self._session.edit() as edit:
             return pauses.pause(edit, [job_id], until)
@@ -365,8 +367,7 @@ class Scheduler:
     ) -> None:
         """Start running due jobs; needs a Qt event loop. Raises EngineHeldError if another engine runs them.
 
-        Without effect while the engine already runs here.
-
+        Does nothing if the engine already runs here.
         With `adopt_orphans`, this process becomes a subreaper on Linux until `stop`: no process can leave the tree of
         its run unseen. That concerns every process it starts, so it is for programs that are Halo's own.
         `heartbeat` is called whenever the loop wakes up and works, and at least once in `heartbeat_ms`. `alarmed` is
@@ -386,8 +387,7 @@ class Scheduler:
     def stop(self, wait: bool = True, timeout_ms: int = 30_000, *, end_runs: bool = False) -> None:  # noqa: FBT001, FBT002 - a public name
         """Start no more runs and wait for current ones; raises SchedulerShutdownError if some do not end in time.
 
-        With `end_runs` that is then stopped, as a cancelled run is; otherwise commands live on, and the next
-        engine takes them up.
+        With `end_runs` those are stopped, as by `cancel_run`; otherwise commands keep running for the next engine.
         """
         self.engine.stop(wait=wait, timeout_ms=timeout_ms, end_runs=end_runs)
 
@@ -395,10 +395,5 @@ class Scheduler:
         """Return what the engine is doing, in this or another process."""
         return self.engine.status()
 
-    if not TYPE_CHECKING:  # A checker is to find what has moved, not to take every name for one.
-
-        def __getattr__(self, name: str) -> object:
-            """Return what had this name until the last version, with a DeprecationWarning; see `moved_names`."""
-            from halo_scheduler.service.moved_names import find_moved  # noqa: PLC0415 - for old programs
-
-            return find_moved(self, name)
+    if not TYPE_CHECKING:  # A type checker should report moved names, not accept every name.
+        __getattr__ = find_moved

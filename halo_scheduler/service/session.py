@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,10 +36,14 @@ class Session:
         self.store = store
         self.clock = clock
         self.actor = actor
-        self.secrets = SecretStore(store.secrets, store.database.path)
         self.loop: EngineLoop | None = None
         """The event loop of the engine, if it runs in this scheduler."""
         self._listeners: list[Callable[[Change], None]] = []
+
+    @cached_property
+    def secrets(self) -> SecretStore:
+        """The secrets' names and values."""
+        return SecretStore(self.store.secrets, self.path)
 
     @property
     def path(self) -> Path:

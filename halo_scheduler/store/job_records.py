@@ -46,38 +46,17 @@ _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NO_HINTS = Hints()
 
 SPEC_COLUMNS = (
-    *(
-        "name",
-        "description",
-        "group_name",
-        "schedule",
-        "action",
-        "policy",
-        "anchor_at",
-        "enabled",
-        "metadata",
-        "followers",
-        "has_conditions",
-    ),
-    "updated_at",
+    *("name", "description", "group_name", "schedule", "action", "policy", "anchor_at", "enabled"),
+    *("metadata", "followers", "has_conditions", "updated_at"),
 )
 STATE_COLUMNS = (
-    *(
-        "run_id",
-        "disabled_reason",
-        "paused",
-        "paused_until",
-        "waiting_for",
-        "next_run_at",
-        "next_source",
-        "slot_at",
-    ),
-    *("attempt", "trail", "counted_until", "passed_reason", "last_slot_at"),
+    *("run_id", "disabled_reason", "paused", "paused_until", "waiting_for"),
+    *("next_run_at", "next_source", "slot_at", "attempt", "trail"),
+    *("counted_until", "passed_reason", "last_slot_at"),
     *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason"),
     *("errors", "last_run_at", "last_completed_at", "last_outcome", "last_error", "paused_by"),
     *("hint_source", "waiting_details", "waits_until"),
-    *("last_ended_at", "hint_next_expires_at", "hint_next_reason", "hint_next_source"),
-    "next_keys",
+    *("last_ended_at", "hint_next_expires_at", "hint_next_reason", "hint_next_source", "next_keys"),
 )
 _HINT_COLUMNS = (
     *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason", "hint_source"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -20,22 +21,23 @@ from halo_scheduler.store.settings import GroupTable, SettingTable
 
 
 class Store:
-    """Everything that is remembered."""
+    """An open database; each table is an attribute, created on first use."""
+
+    jobs = cached_property(lambda self: JobTable(self.database))
+    runs = cached_property(lambda self: RunTable(self.database))
+    history = cached_property(lambda self: RunHistory(self.database))
+    outputs = cached_property(lambda self: OutputTable(self.database))
+    secrets = cached_property(lambda self: SecretTable(self.database))
+    events = cached_property(lambda self: EventTable(self.database))
+    settings = cached_property(lambda self: SettingTable(self.database))
+    groups = cached_property(lambda self: GroupTable(self.database))
+    requests = cached_property(lambda self: RequestTable(self.database))
+    lease = cached_property(lambda self: LeaseTable(self.database))
+    questions = cached_property(lambda self: QuestionTable(self.database))
+    usage = cached_property(lambda self: UsageTable(self.database))
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.jobs = JobTable(database)
-        self.runs = RunTable(database)
-        self.history = RunHistory(database)
-        self.outputs = OutputTable(database)
-        self.secrets = SecretTable(database)
-        self.events = EventTable(database)
-        self.settings = SettingTable(database)
-        self.groups = GroupTable(database)
-        self.requests = RequestTable(database)
-        self.lease = LeaseTable(database)
-        self.questions = QuestionTable(database)
-        self.usage = UsageTable(database)
 
     @classmethod
     def open(cls, path: Path, now_ms: int) -> Self:
