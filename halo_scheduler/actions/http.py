@@ -12,6 +12,7 @@ from halo_scheduler.actions.run_services import Ended, RunServices, Secrets, Sto
 from halo_scheduler.actions.spool import Output, Spool
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.grammar.templates import given_values
 from halo_scheduler.model import HttpRequest, Outcome, Run
 from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.wording.messages import error_message
@@ -38,6 +39,7 @@ class HttpWork:
         *,
         reads_lines: bool,
         makes_file: bool = True,
+        given: bytes = b"",
     ) -> None:
         self._services = services
         self._run = run
@@ -45,6 +47,7 @@ class HttpWork:
         self._spool = spool
         self._reads_lines = reads_lines
         self._makes_file = makes_file
+        self._given = given
         # Guards the start: either it is cancelled before it, or there is a task to cancel.
         self._start_lock = threading.Lock()
         self._is_cancelled = False
@@ -139,6 +142,7 @@ class HttpWork:
                     reads_lines=self._reads_lines,
                     makes_file=self._makes_file,
                     pool=self._services.pool,
+                    values=given_values(self._run.parameters, self._given.decode(errors="replace")),
                 )
             return self._task
 

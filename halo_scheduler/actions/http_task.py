@@ -7,13 +7,15 @@ import re
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from urllib.parse import quote
 
 from halo_scheduler.actions.http_headers import credentials, default_headers, without
 from halo_scheduler.actions.http_record import Record, UnwritableError
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.grammar.redaction import Redactor
-from halo_scheduler.grammar.templates import filled_in, referenced_names
+from halo_scheduler.grammar.templates import filled_request, referenced_names
 from halo_scheduler.grammar.text import plain_line, printed_line
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects
 from halo_scheduler.model.messages import Message, MessageKind, message
@@ -33,6 +35,7 @@ _REDIRECTS = _MOVED | {307, 308}
 _HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
 # Headers that only we may set: a wrong length would make the server misread where the body ends.
 _FRAMING_HEADERS = frozenset({"content-length", "transfer-encoding"})
+_NO_VALUES: Mapping[str, str] = {}
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -52,13 +55,16 @@ class HttpTask:
         reads_lines: bool,
         makes_file: bool = True,
         pool: ConnectionPool | None = None,
+        values: Mapping[str, str] = _NO_VALUES,
     ) -> None:
+        """`values` are those of the variables in the request."""
         self._run_id = run_id
         self._request = request
         self._spool = spool
         self._reads_lines = reads_lines
         self._makes_file = makes_file
         self._pool = pool
+        self._values = values
         self._transport = Transport()
         self._status: int | None = None
         self._is_whole = False
@@ -129,15 +135,15 @@ class HttpTask:
         for name, value in spec.headers.items():
             if name.lower() in _FRAMING_HEADERS:
                 continue
-            headers = without(headers, name) | {name: filled_in(value, secrets)}
+            headers = without(headers, name) | {name: filled_request(value, secrets, self._values)}
             if _CONTROL.search(headers[name]):
-                # Only a secret can contain them.
+                # Only a secret or a value of this run can contain them.
                 raise _FailedError(message(MessageKind.BAD_HEADER_SECRET, name=name))
         try:
-            address = Address.read(spec.url)
+            address = Address.read(filled_request(spec.url, {}, self._values, partial(quote, safe="")))
         except AddressError:
             raise _FailedError(message(MessageKind.NO_WEB_ADDRESS, url=plain_line(spec.url))) from None
-        body = filled_in(spec.body, secrets, escape).encode()
+        body = filled_request(spec.body, secrets, self._values, escape).encode()
         return Request(method=spec.method, address=address, headers=headers, body=body)
 
     def _follow_all(self, request: Request, proxies: Proxies, record: Record) -> None:

@@ -170,6 +170,7 @@ def own_variables(job: Job, run: Run) -> dict[str, str]:
         "HALO_SLOT": "" if run.slot_at is None else str(run.slot_at),
         "HALO_ATTEMPT": str(run.attempt),
         "HALO_TRIGGER": str(run.trigger),
+        **{f"HALO_PARAM_{name.upper()}": value for name, value in run.parameters.items()},
     }
 
 

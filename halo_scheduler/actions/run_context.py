@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from halo_scheduler.actions.run_services import NO_CONTEXT, ChainCause, RunContext
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.grammar.templates import NEEDS_WORK, NOTHING_TO_SAY, render, variables_in
+from halo_scheduler.grammar.templates import NEEDS_WORK, NOTHING_TO_SAY, given_values, render, variables_in
 from halo_scheduler.grammar.text import shown_text
 from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import JobSpec, Manual, ProcessAction, Prompt, Run, Trigger
@@ -24,6 +25,7 @@ _ITEM = Item(
     labels=("(its labels)",),
 )
 _QUESTION, _ANSWER = "(what the agent asked)", "(what you answered)"
+_INPUT = b"(what the run is given)"
 _CAUSE = ChainCause(
     job_name="(the job before this one)",
     run_id="(the id of its run)",
@@ -41,13 +43,16 @@ def compose(
     slot_at: int | None,
     context: RunContext,
     item: Item | None,
+    parameters: Mapping[str, str],
 ) -> str:
     """Return the complete prompt; inserted text is not expanded again.
 
     For a preview, the caller provides placeholders for values that are not known before a run.
     """
     moment = _local_time(started_at)
+    given = context.input.decode(errors="replace")
     values = {
+        **given_values(parameters, given),
         "date": moment.strftime("%Y-%m-%d"),
         "time": moment.strftime("%H:%M"),
         "job.name": job_name,
@@ -64,6 +69,8 @@ def compose(
     used = variables_in(prompt.text)
     if item is not None and not used & NEEDS_WORK:
         parts.append(_work_item(item))
+    if given and "input" not in used:
+        parts.append(f"---\n\n## Input\n\n{_DATA_ONLY}\n\n{given}")
     has_answer = context.question or context.answer
     if has_answer and not used & {"question", "answer"}:
         parts.append(f"# Question\n\n{context.question}\n\n# Answer\n\n{context.answer}")
@@ -147,6 +154,8 @@ def _one_line(text: str) -> str:
 def context_of(store: Store, job_id: str, spec: JobSpec, run: Run | None) -> RunContext:
     """Return the context of a run that starts now; for a preview `run` is None."""
     told = _told_of_question(store, run)
+    if run is not None and run.input_bytes:
+        told = replace(told, input=store.inputs.read(run.id))
     prompt = spec.action
     if run is not None and run.caused_by is not None and isinstance(prompt, ProcessAction):
         told = replace(told, chain=_cause(store, run.caused_by))
@@ -211,6 +220,8 @@ def preview_prompt(store: Store, spec: JobSpec, job_id: str | None, now_ms: int)
         context = replace(context, question=_QUESTION, answer=_ANSWER)
     if any(name.startswith("chain.") for name in used):
         context = replace(context, chain=_CAUSE)
+    if "input" in used:
+        context = replace(context, input=_INPUT)
     return compose(
         prompt,
         job_name=spec.name,
@@ -218,4 +229,5 @@ def preview_prompt(store: Store, spec: JobSpec, job_id: str | None, now_ms: int)
         slot_at=None if isinstance(spec.schedule, Manual) else now_ms,
         context=context,
         item=None if prompt.work_source is None else _ITEM,
+        parameters=spec.parameters,
     )

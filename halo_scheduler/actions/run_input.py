@@ -1,7 +1,8 @@
-"""The input of a run's process: a prompt, a work item, an answer, the output of the run before it in a chain."""
+"""The input of a run's process: a prompt, a work item, an answer, given text, the output of the run before it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from halo_scheduler.model.settings import LONGEST_ARGUMENT_BYTES, Agent, Deliver
 from halo_scheduler.work_sources.item import Item, SourceError
 
 _LONGEST_VALUE_BYTES = 8 << 10
+_LONGEST_INPUT_VALUE_BYTES = 4 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ class RunInput:
 
     def hand_over(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
         """Return the launch with the complete input of its process."""
-        return self._with_cause(self._with_work(launch, item, spool), spool)
+        return self._with_given(self._with_cause(self._with_work(launch, item, spool), spool), spool)
 
     def _with_work(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
         match self.action:
@@ -74,6 +76,7 @@ class RunInput:
                     slot_at=self.run.slot_at,
                     context=self.context,
                     item=item,
+                    parameters=self.run.parameters,
                 )
                 return _delivered(launch, self._agent(), text, spool)
             case _:
@@ -115,6 +118,19 @@ class RunInput:
             "HALO_CHAIN_OUTPUT": spool.cause_path,
         }
         return _with(launch, told, {spool.cause_path: cause.output})
+
+    def _with_given(self, launch: Launch, spool: Spool) -> Launch:
+        """Add what the run was given: always as a file to read, and as a variable if it is short text."""
+        content = self.context.input
+        path = spool.input_path if content else os.devnull
+        told = {b"HALO_INPUT_FILE": os.fsencode(path)}
+        if len(content) <= _LONGEST_INPUT_VALUE_BYTES and b"\0" not in content:
+            told[b"HALO_INPUT"] = content
+        return replace(
+            launch,
+            environment={**launch.environment, **told},
+            files={**launch.files, path: content} if content else launch.files,
+        )
 
 
 def _with(launch: Launch, told: Mapping[str, str], files: Mapping[str, bytes]) -> Launch:

@@ -113,6 +113,8 @@ class RunContext:
     """The run that left the question, and has kept the item for this one."""
     chain: ChainCause | None = None
     """What started a run of a chain; None for every other run."""
+    input: bytes = b""
+    """What the run was given from outside."""
 
 
 NO_CONTEXT = RunContext()

@@ -90,7 +90,7 @@ class Runner:
         if isinstance(action, ProcessAction):
             return self._start_process(job, run, action, context)
         if isinstance(action, HttpRequest):
-            return self._start_request(job, run, action)
+            return self._start_request(job, run, action, context)
         if isinstance(action, Reminder):
             return self._start_reminder(run, action)
         return None
@@ -102,7 +102,7 @@ class Runner:
         work.start()
         return work
 
-    def _start_request(self, job: Job, run: Run, action: HttpRequest) -> Work:
+    def _start_request(self, job: Job, run: Run, action: HttpRequest, context: RunContext) -> Work:
         # Many requests at once do not each try to create a file.
         makes_file = monotonic() >= self._file_made_at + _FILE_EVERY_S
         if makes_file:
@@ -114,6 +114,7 @@ class Runner:
             self.spool(run.id),
             reads_lines=job.reads_lines,
             makes_file=makes_file,
+            given=context.input,
         )
         work.start(self._read_secrets(action.secret_names))
         return work

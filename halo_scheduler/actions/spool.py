@@ -32,10 +32,10 @@ _LAST_LINES = 16_384
 # Kept even on a full disk: it is small, and more than what is stored of an output.
 _ALWAYS_ALLOWED = 1 << 20
 _OUTPUT, _CODE, _TICKET, _SAID = ".out", ".code", ".ticket", ".said"
-_PROMPT, _WORK, _CAUSE = ".prompt", ".work", ".cause"
+_PROMPT, _WORK, _CAUSE, _INPUT = ".prompt", ".work", ".cause", ".input"
 # The length of the longest exit code with its newline.
 _NO_CODE = b"    "
-_SUFFIXES = frozenset({_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK, _CAUSE})
+_SUFFIXES = frozenset({_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK, _CAUSE, _INPUT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ class Spool:
         self.prompt_path = stem + _PROMPT
         self.work_path = stem + _WORK
         self.cause_path = stem + _CAUSE
+        self.input_path = stem + _INPUT
         self._ticket_path = stem + _TICKET
         self._said_path = stem + _SAID
         self._read_to = 0

@@ -196,10 +196,12 @@ class Maintenance:
                 ended_before=now_ms - self._store.settings.number(RUNS_KEPT_DAYS) * DAY_MS,
                 most=_STEP,
             )
-            dropped = self._store.outputs.prune(
-                keep_bytes=self._store.settings.number(OUTPUT_KEPT_BYTES), most=_STEP
-            )
-        if max(pruned, dropped) < _STEP:
+            keep_bytes = self._store.settings.number(OUTPUT_KEPT_BYTES)
+            dropped = [
+                table.prune(keep_bytes=keep_bytes, most=_STEP)
+                for table in (self._store.outputs, self._store.inputs)
+            ]
+        if max(pruned, *dropped) < _STEP:
             # Nothing is left to prune; check again in an hour.
             self._prune_at = now_ms + HOUR_MS
 

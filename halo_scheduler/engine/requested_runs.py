@@ -11,6 +11,7 @@ from halo_scheduler.engine.slots import SkippedRuns, passed_while_due
 from halo_scheduler.grammar.english import shortened
 from halo_scheduler.model import (
     NO_DETAILS,
+    JobSpec,
     Run,
     SkipReason,
     Source,
@@ -20,6 +21,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.changes import Change, ChangeKind, changes_of
 from halo_scheduler.model.messages import MessageKind, Messages, message
+from halo_scheduler.model.parameters import still_declared
 from halo_scheduler.model.situation import is_late, waited_message
 from halo_scheduler.rules.blockers import Hold
 from halo_scheduler.store.events import EventKind
@@ -79,14 +81,18 @@ class RunsByHand:
             # The job is gone, so there is nothing to answer; if it is restored, its question is open again.
             self._store.questions.reopen(request.run_id)
             return None
-        run = Run(
-            id=request.run_id,
-            job_id=record.id,
-            trigger=_TRIGGERS[request.kind],
-            source=Source.MANUAL,
-            started_at=now_ms,
-            late_ms=max(0, now_ms - request.at),
-            notes=_asked_by(request),
+        run = self._with_given(
+            Run(
+                id=request.run_id,
+                job_id=record.id,
+                trigger=_TRIGGERS[request.kind],
+                source=Source.MANUAL,
+                started_at=now_ms,
+                late_ms=max(0, now_ms - request.at),
+                notes=_asked_by(request),
+            ),
+            request,
+            record.spec,
         )
         if not is_free:
             self._skipped_runs.skip(run, SkipReason.ALREADY_RUNNING, None, now_ms)
@@ -102,7 +108,23 @@ class RunsByHand:
             return None
         # The test runs the edited spec; the job's own columns stay as they are.
         spec = replace(spec, group=record.spec.group)
-        return claimed.evolve(spec=spec, last_run_at=record.last_run_at), run
+        return claimed.evolve(spec=spec, last_run_at=record.last_run_at), replace(
+            run, parameters=spec.parameters
+        )
+
+    def _with_given(self, run: Run, request: Request, spec: JobSpec) -> Run:
+        """Return a run with what it was given: by its request, or to the run whose question it answers."""
+        if request.kind is not RequestKind.ANSWER:
+            self._store.requests.take_input(request)
+            values = still_declared(spec.parameters, request.parameters)
+            return replace(run, parameters=values, input_bytes=request.input_bytes)
+        question = self._store.questions.answered_by(run.id)
+        asked = None if question is None else self._store.runs.get(question.run_id)
+        if asked is None:
+            return replace(run, parameters=spec.parameters)
+        self._store.inputs.copy(asked.id, to=run.id)
+        values = still_declared(spec.parameters, asked.parameters)
+        return replace(run, parameters=values, input_bytes=asked.input_bytes)
 
     def drop_stale(self, now_ms: int) -> None:
         """Drop the manual runs that were requested while no engine was running.
@@ -113,7 +135,8 @@ class RunsByHand:
             is_accepted = request.waiting_for is not None or request.kind is RequestKind.ANSWER
             if is_accepted or not is_late(now_ms - request.at):
                 continue
-            if self._store.jobs.get(request.job_id) is None:
+            record = self._store.jobs.get(request.job_id)
+            if record is None:
                 continue
             run = Run(
                 id=request.run_id,
@@ -122,6 +145,7 @@ class RunsByHand:
                 source=Source.MANUAL,
                 notes=_asked_by(request),
             )
+            run = self._with_given(run, request, record.spec)
             missed = message(MessageKind.MISSED_REQUEST)
             self._skipped_runs.skip(run, SkipReason.MISSED, missed, now_ms)
             self._store.requests.close(request)
@@ -268,6 +292,7 @@ def _run_of(record: JobRecord, request: Request, now_ms: int) -> Run:
         late_ms=max(0, now_ms - request.at),
         caused_by=request.payload,
         notes=_waited_long(request, now_ms),
+        parameters=record.spec.parameters,
     )
 
 

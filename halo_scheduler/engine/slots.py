@@ -118,6 +118,7 @@ class Slots:
             source=record.next_source or Source.MANUAL,
             slot_at=record.slot_at,
             schedule_keys=read_keys(record.next_keys),
+            parameters=record.spec.parameters,
             attempt=record.attempt,
             started_at=now_ms,
             late_ms=max(0, now_ms - (record.next_run_at or now_ms)),

@@ -101,7 +101,11 @@ class Trial(QObject):
         self._pool = DaemonPool()
         self._secrets: Mapping[str, str] | None = None
         self._run = Run(
-            id=uuid.uuid4().hex, job_id=uuid.uuid4().hex, trigger=Trigger.TEST, source=Source.MANUAL
+            id=uuid.uuid4().hex,
+            job_id=uuid.uuid4().hex,
+            trigger=Trigger.TEST,
+            source=Source.MANUAL,
+            parameters=spec.parameters,
         )
         self._spool = Spool(folder, self._run.id)
         self._watch = NotifierWatch(self.post, self) if HAS_PIDFD else None

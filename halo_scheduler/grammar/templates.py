@@ -40,6 +40,7 @@ VARIABLES: Mapping[str, str] = {
     "last.output": "output of the previous run, truncated to the end",
     "question": "the agent's question; empty unless you answered it",
     "answer": "your answer to it",
+    "input": "the text this run was given; empty if none",
     "chain.job": "the job that triggered this run; empty if none did",
     "chain.run": "the id of that job's run",
     "chain.outcome": "outcome of that run, like success",
@@ -50,8 +51,16 @@ VARIABLES: Mapping[str, str] = {
 NEEDS_WORK = frozenset([*_WORK_VARIABLES, *_ALIASES])
 """The variables that are only valid for a job with a work queue."""
 
+_PARAMETER = "param."
+_PARAMETER_NAME = r"[a-z][a-z0-9_]*"
 # A backslash escapes the braces after it.
 _VARIABLE = re.compile(r"\\\{\{|\{\{([^{}]*)(\}\})?")
+# All that is replaced in a request: other braces belong to its own format. Together with secrets, so that neither
+# is looked for in the values of the other.
+_IN_REQUEST = re.compile(
+    rf"{_REFERENCE.pattern}|\\(\{{\{{ ?(?:input|param\.))|\{{\{{ ?(input|param\.{_PARAMETER_NAME}) ?\}}\}}",
+    re.ASCII,
+)
 
 
 def require_secret_name(path: str, name: object) -> str:
@@ -99,12 +108,56 @@ def require_prompt(path: str, text: str, *, has_work: bool) -> None:
                 path=path,
             )
         name = match[1].strip()
-        if name not in VARIABLES:
+        if _parameter_name(name) is None and name not in VARIABLES:
             raise ScheduleError(f"there is no variable {shown(match[0])}{_suggestion(name)}", path=path)
         if name in NEEDS_WORK and not has_work:
             raise ScheduleError(
                 f"{shown(match[0])} needs a work queue, which this job doesn't have", path=path
             )
+
+
+def parameters_in(text: str) -> frozenset[str]:
+    """Return the names of the parameters in a prompt."""
+    found = (_parameter_name(name) for name in variables_in(text))
+    return frozenset(name for name in found if name is not None)
+
+
+def _parameter_name(variable: str) -> str | None:
+    """Return the parameter of a variable like `param.mode`; None for others."""
+    name = variable.removeprefix(_PARAMETER)
+    return name if name != variable and re.fullmatch(_PARAMETER_NAME, name, re.ASCII) else None
+
+
+def given_values(parameters: Mapping[str, str], text: str) -> dict[str, str]:
+    """Return the values of the variables that stand for parameters and input."""
+    return {"input": text, **{f"{_PARAMETER}{name}": value for name, value in parameters.items()}}
+
+
+def variables_in_request(text: str) -> frozenset[str]:
+    """Return the variables in a part of an HTTP request; other braces are its own text."""
+    return frozenset(match[3] for match in _IN_REQUEST.finditer(text) if match[3])
+
+
+def parameters_in_request(text: str) -> frozenset[str]:
+    """Return the names of the parameters in a part of an HTTP request."""
+    return frozenset(name.removeprefix(_PARAMETER) for name in variables_in_request(text) if name != "input")
+
+
+def filled_request(
+    text: str, secrets: Mapping[str, str], values: Mapping[str, str], escape: Callable[[str], str] = str
+) -> str:
+    """Return a part of an HTTP request with secrets and variables replaced; their values are not expanded again.
+
+    A backslash before the braces of a variable makes them plain text.
+    """
+
+    def filled(match: re.Match[str]) -> str:
+        secret, plain_braces, variable = match.groups()
+        if secret is not None:
+            return escape(secrets[secret])
+        return plain_braces or escape(values.get(variable, ""))
+
+    return _IN_REQUEST.sub(filled, text)
 
 
 def variables_in(text: str) -> frozenset[str]:

@@ -26,10 +26,13 @@ from halo_scheduler.grammar.checks import (
 from halo_scheduler.grammar.english import shortened
 from halo_scheduler.grammar.interval import parse_interval
 from halo_scheduler.grammar.templates import (
+    parameters_in,
+    parameters_in_request,
     referenced_names,
     refuse_references,
     require_prompt,
     require_references,
+    variables_in_request,
 )
 from halo_scheduler.model.codec import Value, decode, put
 from halo_scheduler.model.work_source import WorkSource
@@ -120,6 +123,7 @@ class HttpRequest(Value):
 
     def __post_init__(self) -> None:
         refuse_references("url", require_url("url", self.url), "put it into a header or the body")
+        self._require_variables_in_query()
         require_token("method", self.method)
         put(self, headers=frozen_mapping("headers", self.headers))
         for name, value in self.headers.items():
@@ -138,6 +142,23 @@ class HttpRequest(Value):
     def secret_names(self) -> frozenset[str]:
         """The secrets a run is given."""
         return referenced_names([self.body, *self.headers.values()])
+
+    @property
+    def used_parameters(self) -> dict[str, frozenset[str]]:
+        """The parameters in each field."""
+        headers = {f"headers.{name}": parameters_in_request(value) for name, value in self.headers.items()}
+        return {
+            "url": parameters_in_request(self.url),
+            "body": parameters_in_request(self.body),
+            **headers,
+        }
+
+    def _require_variables_in_query(self) -> None:
+        before, _, query = self.url.partition("?")
+        if variables_in_request(before + query.partition("#")[1] + query.partition("#")[2]):
+            raise ScheduleError(
+                "a variable can only stand after the ? of the URL, where its value is encoded", path="url"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +192,11 @@ class Prompt(Value):
     def secret_names(self) -> frozenset[str]:
         """The secrets a run is given."""
         return referenced_names(self.environment.values())
+
+    @property
+    def used_parameters(self) -> dict[str, frozenset[str]]:
+        """The parameters in each field."""
+        return {"text": parameters_in(self.text)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from halo_scheduler.grammar.checks import (
     require_label,
     require_text,
 )
-from halo_scheduler.model.actions import Action, Callback, Prompt
+from halo_scheduler.model.actions import Action, Callback, HttpRequest, Prompt
 from halo_scheduler.model.codec import Value, decode, encode, put
+from halo_scheduler.model.parameters import require_declared, require_parameters
 from halo_scheduler.model.plans import Hints
 from halo_scheduler.model.policies import Policy
 from halo_scheduler.model.schedules import (
@@ -77,6 +78,8 @@ class _SpecFields(Value):
     enabled: bool = True
     metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
     followers: tuple[Follower, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """The names and defaults of what can be set for a run."""
 
     @property
     def schedules(self) -> tuple[Entry, ...]:
@@ -141,6 +144,13 @@ class JobSpec(_SpecFields):
         put(self, metadata=frozen_mapping("metadata", self.metadata))
         if self.followers != ():  # Thousands of jobs are read in a tick, and few have some.
             self._check_followers()
+        self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        put(self, parameters=require_parameters("parameters", self.parameters))
+        if isinstance(self.action, Prompt | HttpRequest):
+            for name, used in self.action.used_parameters.items():
+                require_declared(f"action.{name}", used, self.parameters)
 
     def _check_followers(self) -> None:
         put(self, followers=frozen_list("followers", self.followers))
@@ -156,9 +166,11 @@ class JobSpec(_SpecFields):
 
     def to_dict(self) -> dict[str, Any]:
         data = cast("dict[str, Any]", encode(self)) | schedule_fields(self.schedule)
+        # Older versions do not know the last two.
+        optional = ("schedule", "schedules", "parameters")
         return {
             "version": version_of(self),
-            **{key: data[key] for key in data if data[key] or key != "schedule"},
+            **{key: data[key] for key in data if data[key] or key not in optional},
         }
 
     @classmethod
@@ -184,7 +196,7 @@ class JobSpec(_SpecFields):
 
 def version_of(spec: JobSpec) -> int:
     """Return the oldest version of files that can carry a job."""
-    return 2 if isinstance(spec.schedule, Several) else 1
+    return 2 if spec.parameters or isinstance(spec.schedule, Several) else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from halo_scheduler.model.codec import Value
@@ -17,7 +18,8 @@ class Run(Value):
     """One attempt to run a job, or the record of one that did not happen. Only scheduled runs have a slot.
 
     `caused_by` is the run whose end started this one, of another job. `schedule_keys` name those of several
-    schedules that it comes from. `message` says why it ended as it did, and
+    schedules that it comes from. `parameters` and an input of `input_bytes` are what it was given. `message` says
+    why it ended as it did, and
     `notes` what else was found out about it; `error` and `note` are both in words, as the store reads them.
     `clock_step_ms` is the part of the time from start to finish that did not pass: the clock was set, or the computer
     slept.
@@ -51,6 +53,8 @@ class Run(Value):
     work_url: str = ""
     caused_by: str | None = None
     schedule_keys: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
+    input_bytes: int = 0
     proposal: Proposal | None = None
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.grammar.checks import require_kind, require_text
@@ -20,6 +21,7 @@ from halo_scheduler.model import (
 from halo_scheduler.model.changes import ChangeKind
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.model.parameters import given_parameters, require_input
 from halo_scheduler.rules.assistants import check_trigger, refuse_assistants
 from halo_scheduler.rules.edit import Edit
 from halo_scheduler.store.events import EventKind
@@ -27,19 +29,40 @@ from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 
 _LONGEST_ANSWER = 100_000
+_NO_PARAMETERS: Mapping[str, str] = {}
 
 
-def trigger(edit: Edit, job_id: str, *, now: bool = False) -> str:
-    """Request a manual run, and return its id; with `now` it ignores its group's limit, even if already waiting."""
+def trigger(
+    edit: Edit,
+    job_id: str,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    given: str | bytes | None = None,
+    now: bool = False,
+) -> str:
+    """Request a manual run with values and an input, and return its id.
+
+    With `now` it ignores its group's limit; one that waits already does too, unless values or an input are given.
+    """
     record = edit.store.jobs.require(job_id)
     check_trigger(edit, record)
     _refuse_unreviewed(record, "run it")
-    waiting = edit.store.requests.let_pass(job_id) if now and record.run_id is None else None
+    values, content = given_parameters(record.spec.parameters, parameters), require_input(given)
+    is_plain = not values and not content
+    waiting = edit.store.requests.let_pass(job_id) if now and is_plain and record.run_id is None else None
     if waiting is not None:
         edit.changed(ChangeKind.JOB, job_id)
         return waiting
     _refuse_running(edit, record)
-    run_id = _request(edit, RequestKind.TRIGGER, job_id, edit.actor.name, passes_group=now)
+    run_id = _request(
+        edit,
+        RequestKind.TRIGGER,
+        job_id,
+        edit.actor.name,
+        passes_group=now,
+        parameters=values,
+        content=content,
+    )
     if edit.actor.is_assistant:
         edit.note(EventKind.RUN_REQUESTED, job_id, run_id=run_id)
     return run_id
@@ -75,7 +98,16 @@ def _refuse_unreviewed(record: JobRecord, what: str) -> None:
         )
 
 
-def _request(edit: Edit, kind: RequestKind, job_id: str, payload: str, *, passes_group: bool = False) -> str:
+def _request(
+    edit: Edit,
+    kind: RequestKind,
+    job_id: str,
+    payload: str,
+    *,
+    passes_group: bool = False,
+    parameters: Mapping[str, str] = _NO_PARAMETERS,
+    content: bytes = b"",
+) -> str:
     request = Request(
         kind=kind,
         job_id=job_id,
@@ -83,8 +115,9 @@ def _request(edit: Edit, kind: RequestKind, job_id: str, payload: str, *, passes
         at=edit.now_ms,
         payload=payload,
         passes_group=passes_group,
+        parameters=parameters,
     )
-    edit.store.requests.append(request)
+    edit.store.requests.append(request, content)
     edit.changed(ChangeKind.JOB, job_id)
     return request.run_id
 

@@ -127,6 +127,10 @@ class Runs:
         """Return how many bytes an ended run printed, which may be more than is stored; 0 if unknown."""
         return self._store.outputs.total_bytes(run_id)
 
+    def input(self, run_id: str) -> bytes:
+        """Return the input that a run was given; empty if it had none, or it was pruned."""
+        return self._store.inputs.read(run_id)
+
     def follow_output(self, run_id: str) -> OutputFollower:
         """Return a reader of a run's output, which also works while it runs."""
         from halo_scheduler.actions.output_reader import OutputFollower  # noqa: PLC0415 - only when needed

@@ -148,6 +148,7 @@ class Scheduler:
         schedule: Schedule | Several | Sequence[Schedule | Entry],
         action: Action | None = None,
         *,
+        parameters: Mapping[str, str] | None = None,
         job_id: str | None = None,
         description: str = "",
         group: str | None = None,
@@ -160,11 +161,13 @@ class Scheduler:
     ) -> str:
         """Store a job and return its id; with `paused_by` it starts paused, for that reason.
 
-        A list of schedules runs the job whenever one of them is due, once if they coincide.
+        A list of schedules runs the job whenever one of them is due, once if they coincide. `parameters` are the
+        names and defaults of what can be set for a run.
         """
         given: dict[str, Any] = {"name": name, "schedule": schedule, "action": action, "job_id": job_id}
         given |= {"description": description, "group": group, "anchor_at": anchor_at, "enabled": enabled}
         given |= {"policy": policy, "metadata": metadata, "followers": followers, "paused_by": paused_by}
+        given |= {"parameters": parameters}
         return self.add_jobs([given])[0]
 
     def add_jobs(self, jobs: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -293,13 +296,21 @@ class Scheduler:
 
     # --- Runs ----------------------------------------------------------------------------------------
 
-    def trigger(self, job_id: str, *, now: bool = False) -> str:
+    def trigger(
+        self,
+        job_id: str,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        input: str | bytes | None = None,  # noqa: A002 - what the manual calls it
+        now: bool = False,
+    ) -> str:
         """Request a manual run and return its id; the engine starts it as soon as the limits allow.
 
-        With `now` it passes the limit of its group, also if it waits already; never that of all jobs.
+        `parameters` replace defaults of the job. With `now` it passes the limit of its group, also if it waits
+        already; never that of all jobs.
         """
         with self._session.edit() as edit:
-            return run_requests.trigger(edit, job_id, now=now)
+            return run_requests.trigger(edit, job_id, parameters=parameters, given=input, now=now)
 
     def cancel_run(self, run_id: str) -> None:
         """Stop a run; one that has ended stays as it is."""

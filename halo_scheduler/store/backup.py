@@ -22,7 +22,7 @@ from halo_scheduler.paths import BACKUPS
 from halo_scheduler.store.connection import Database, translated
 
 _KEPT = 7
-_LEFT_OUT = "scheduler_run_output"
+_LEFT_OUT = ("scheduler_run_output", "scheduler_run_input")
 _ROWS_AT_ONCE = 10_000
 _BYTES_AT_ONCE = 1 << 20
 # Relative cost of copying a row and of indexing it.
@@ -156,7 +156,7 @@ def _copy(database: Database, target: Path, tell: Tell) -> None:
 
 def _count(database: Database, table: str) -> int:
     """Return how many rows of a table are copied."""
-    return 0 if table == _LEFT_OUT else int(database.rows(f'SELECT count(*) FROM main."{table}"')[0][0])
+    return 0 if table in _LEFT_OUT else int(database.rows(f'SELECT count(*) FROM main."{table}"')[0][0])
 
 
 def _copy_rows(database: Database, table: str) -> Iterator[int]:

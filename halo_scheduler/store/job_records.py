@@ -47,7 +47,7 @@ _NO_HINTS = Hints()
 
 SPEC_COLUMNS = (
     *("name", "description", "group_name", "schedule", "action", "policy", "anchor_at", "enabled"),
-    *("metadata", "followers", "has_conditions", "updated_at"),
+    *("metadata", "followers", "parameters", "has_conditions", "updated_at"),
 )
 STATE_COLUMNS = (
     *("run_id", "disabled_reason", "paused", "paused_until", "waiting_for"),
@@ -158,6 +158,7 @@ class JobRecord(NamedTuple):
             stored_enabled=spec.enabled,
             metadata=spec.metadata,
             followers=spec.followers,
+            parameters=spec.parameters,
             status=self.status,
             status_reason=self.status_reason,
             waiting_for=self.waiting_for,
@@ -209,6 +210,7 @@ def spec_values(spec: JobSpec) -> tuple[Value, ...]:
         int(spec.enabled),
         _json(dict(spec.metadata)) if spec.metadata else "{}",
         _json([follower.to_dict() for follower in spec.followers]) if spec.followers else "[]",
+        _json(dict(spec.parameters)) if spec.parameters else "{}",
         int(bool(spec.policy.conditions)),
     )
 
@@ -271,7 +273,8 @@ def read_actions(database: Database) -> dict[str, Action]:
 # Larger than the number of jobs: a smaller LRU cache would miss on every full pass.
 @lru_cache(maxsize=32_768)
 def _spec(values: Row) -> JobSpec:
-    name, description, group, schedule, action, policy, anchor_at, enabled, metadata, followers, _ = values
+    name, description, group, schedule, action, policy, anchor_at, enabled = values[:8]
+    metadata, followers, parameters, _ = values[8:]
     return JobSpec(
         name=name,
         description=description,
@@ -283,6 +286,7 @@ def _spec(values: Row) -> JobSpec:
         enabled=bool(enabled),
         metadata={} if metadata == "{}" else json.loads(metadata),
         followers=() if followers == "[]" else decode(tuple[Follower, ...], json.loads(followers)),
+        parameters={} if parameters == "{}" else json.loads(parameters),
     )
 
 
@@ -316,6 +320,7 @@ def data_of(row: Row) -> dict[str, Any]:
         "enabled": bool(values["enabled"]) and disabled is None,
         "metadata": dict(sorted(json.loads(values["metadata"]).items())),
         "followers": json.loads(values["followers"]),
+        "parameters": dict(sorted(json.loads(values["parameters"]).items())),
         "id": values["id"],
         "stored_enabled": bool(values["enabled"]),
     }

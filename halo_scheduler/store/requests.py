@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from halo_scheduler.model import NO_DETAILS, JobSpec, Question, QuestionState, WaitingDetails, WaitingFor
@@ -151,6 +152,10 @@ class Request:
     waits_until: int | None = None
     passes_group: bool = False
     """Whether it may start although the limit of its job's group is reached."""
+    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """The values that were given; the others have their defaults when the run starts."""
+    input_bytes: int = 0
+    """The size of its input, which is read with `take_input`."""
 
     @property
     def spec(self) -> JobSpec | None:
@@ -161,21 +166,53 @@ class Request:
             return None
 
 
+def _request_of(row: Row) -> Request:
+    kind, job_id, run_id, at, payload, waiting_for, details, waits_until = row[:8]
+    passes_group, parameters, input_bytes = row[8:]
+    return Request(
+        kind=RequestKind(kind),
+        job_id=job_id,
+        run_id=run_id,
+        at=at,
+        payload=payload,
+        waiting_for=waiting_for and WaitingFor(waiting_for),
+        waiting_details=waiting_details_of(details),
+        waits_until=waits_until,
+        passes_group=bool(passes_group),
+        parameters={} if parameters == "{}" else json.loads(parameters),
+        input_bytes=input_bytes,
+    )
+
+
 class RequestTable:
     """Reads and writes requests."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def append(self, request: Request) -> None:
+    def append(self, request: Request, content: bytes = b"") -> None:
+        """Store a request; `content` is the input of its run."""
         self._database.rows(
-            "INSERT INTO scheduler_requests (kind, job_id, run_id, at, payload, passes_group) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO scheduler_requests "
+            "(kind, job_id, run_id, at, payload, passes_group, parameters, input_bytes, input) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 *(request.kind, request.job_id, request.run_id, request.at, request.payload),
                 int(request.passes_group),
+                json.dumps(dict(request.parameters), ensure_ascii=False),
+                *(len(content), zlib.compress(content) if content else None),
             ],
         )
+
+    def take_input(self, request: Request) -> None:
+        """Move the input of a request to its run, which is written in the same transaction."""
+        if request.input_bytes:
+            self._database.rows(
+                "INSERT INTO scheduler_run_input (run_id, total_bytes, stored_bytes, content) "
+                "SELECT run_id, input_bytes, length(input), input FROM scheduler_requests "
+                "WHERE kind = ? AND run_id = ?",
+                [request.kind, request.run_id],
+            )
 
     def append_chain_runs(self, requests: Sequence[Request]) -> None:
         """Request chain runs; at most one per run and next job, ever."""
@@ -281,24 +318,12 @@ class RequestTable:
         if self._database.row("SELECT 1 FROM scheduler_requests LIMIT 1") is None:
             return []  # As at most ticks, which ask three times: this is the quickest way to know.
         rows = self._database.rows(
-            "SELECT kind, job_id, run_id, at, payload, waiting_for, waiting_details, waits_until, passes_group "
+            "SELECT kind, job_id, run_id, at, payload, waiting_for, waiting_details, waits_until, passes_group, "
+            "parameters, input_bytes "
             f"FROM {table} WHERE {which} ORDER BY {order} LIMIT ?",
             [*values, limit],
         )
-        return [
-            Request(
-                kind=RequestKind(kind),
-                job_id=job_id,
-                run_id=run_id,
-                at=at,
-                payload=payload,
-                waiting_for=waiting_for and WaitingFor(waiting_for),
-                waiting_details=waiting_details_of(details),
-                waits_until=waits_until,
-                passes_group=bool(passes_group),
-            )
-            for kind, job_id, run_id, at, payload, waiting_for, details, waits_until, passes_group in rows
-        ]
+        return [_request_of(row) for row in rows]
 
     def has_trigger(self, job_id: str) -> bool:
         """Return whether a manual run or a test run is already requested."""

@@ -28,14 +28,14 @@ COLUMNS = (
     *("started_at", "finished_at", "clock_step_ms", "late_ms", "passed_over", "passed_reason"),
     *("exit_code", "http_status"),
     *("note", "progress", "progress_text", "cost", "work_id", "work_title", "work_url"),
-    *("caused_by", "schedule_keys", "proposal"),
+    *("caused_by", "input_bytes", "schedule_keys", "parameters", "proposal"),
 )
 DURATION = "finished_at - started_at - clock_step_ms"
 _ERROR, _NOTE = COLUMNS.index("error"), COLUMNS.index("note")
 # A tick may write thousands of runs; this is the fastest way.
 _UP_TO_ERROR = attrgetter(*COLUMNS[:_ERROR])
 _UP_TO_NOTE = attrgetter(*COLUMNS[_ERROR + 1 : _NOTE])
-_UP_TO_KEYS = attrgetter(*COLUMNS[_NOTE + 1 : -2])
+_UP_TO_KEYS = attrgetter(*COLUMNS[_NOTE + 1 : -3])
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM scheduler_run_log"
 _INSERT = (
     f"INSERT INTO scheduler_run_log ({', '.join(COLUMNS)}, generation) "
@@ -274,6 +274,7 @@ def values_of(run: Run) -> tuple[Value, ...]:
         stored_messages(run.notes or filter(None, [text_message(run.note)])),
         *_UP_TO_KEYS(run),
         ",".join(run.schedule_keys),
+        json.dumps(dict(run.parameters), ensure_ascii=False) if run.parameters else "{}",
         _text_of(run.proposal),
     )
 
@@ -300,6 +301,7 @@ def run_of(row: Row) -> Run:
     if values["note"]:
         values["notes"], values["note"] = _read(values["note"])
     values["schedule_keys"] = tuple(values["schedule_keys"].split(",")) if values["schedule_keys"] else ()
+    values["parameters"] = json.loads(values["parameters"]) if values["parameters"] != "{}" else {}
     values["proposal"] = values["proposal"] and decode(Proposal, json.loads(values["proposal"]))
     return Run(**values)
 
@@ -323,42 +325,51 @@ class StoredOutput:
 
 
 class OutputTable:
-    """Reads and writes output."""
+    """Reads and writes the output of runs; and their input, in a table of the same form."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, table: str = "scheduler_run_output") -> None:
         self._database = database
+        self._table = table
 
     def insert(self, outputs: Sequence[StoredOutput]) -> None:
         self._database.run_many(
-            "INSERT INTO scheduler_run_output (run_id, total_bytes, stored_bytes, content) VALUES (?, ?, ?, ?) "
+            f"INSERT INTO {self._table} (run_id, total_bytes, stored_bytes, content) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (run_id) DO NOTHING",
             [(output.run_id, output.total_bytes, len(output.content), output.content) for output in outputs],
         )
 
+    def copy(self, run_id: str, to: str) -> None:
+        """Copy what is stored for a run to another one."""
+        self._database.rows(
+            f"INSERT INTO {self._table} (run_id, total_bytes, stored_bytes, content) "
+            f"SELECT ?, total_bytes, stored_bytes, content FROM {self._table} WHERE run_id = ?",
+            [to, run_id],
+        )
+
     def total_bytes(self, run_id: str) -> int:
         """Return how many bytes a run printed in total; 0 if its output is not stored."""
-        row = self._database.row("SELECT total_bytes FROM scheduler_run_output WHERE run_id = ?", [run_id])
+        row = self._database.row(f"SELECT total_bytes FROM {self._table} WHERE run_id = ?", [run_id])
         return 0 if row is None else int(row[0])
 
     def has(self, run_id: str) -> bool:
         """Return whether a run's output is stored."""
-        return bool(self._database.rows("SELECT 1 FROM scheduler_run_output WHERE run_id = ?", [run_id]))
+        return bool(self._database.rows(f"SELECT 1 FROM {self._table} WHERE run_id = ?", [run_id]))
 
     def read(self, run_id: str) -> bytes:
         """Return a run's output; empty if it printed nothing or the output was pruned."""
-        row = self._database.row("SELECT content FROM scheduler_run_output WHERE run_id = ?", [run_id])
+        row = self._database.row(f"SELECT content FROM {self._table} WHERE run_id = ?", [run_id])
         return b"" if row is None or not row[0] else zlib.decompress(row[0])
 
     def prune(self, *, keep_bytes: int, most: int) -> int:
         """Delete some of the oldest output while the total exceeds the limit; return how many runs lost theirs."""
-        row = self._database.row("SELECT sum(stored_bytes) FROM scheduler_run_output")
+        row = self._database.row(f"SELECT sum(stored_bytes) FROM {self._table}")
         excess = (0 if row is None else row[0] or 0) - keep_bytes
         if excess <= 0:
             return 0
         self._database.rows(
-            "DELETE FROM scheduler_run_output WHERE seq IN (SELECT seq FROM ("
+            f"DELETE FROM {self._table} WHERE seq IN (SELECT seq FROM ("
             "SELECT seq, sum(stored_bytes) OVER (ORDER BY seq) - stored_bytes AS dropped FROM ("
-            "SELECT seq, stored_bytes FROM scheduler_run_output ORDER BY seq LIMIT ?)) WHERE dropped < ?)",
+            f"SELECT seq, stored_bytes FROM {self._table} ORDER BY seq LIMIT ?)) WHERE dropped < ?)",
             [most, excess],
         )
         return self._database.changes()

@@ -27,6 +27,7 @@ class Store:
     runs = cached_property(lambda self: RunTable(self.database))
     history = cached_property(lambda self: RunHistory(self.database))
     outputs = cached_property(lambda self: OutputTable(self.database))
+    inputs = cached_property(lambda self: OutputTable(self.database, "scheduler_run_input"))
     secrets = cached_property(lambda self: SecretTable(self.database))
     events = cached_property(lambda self: EventTable(self.database))
     settings = cached_property(lambda self: SettingTable(self.database))

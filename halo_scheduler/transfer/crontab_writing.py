@@ -195,6 +195,8 @@ def _lost(spec: JobSpec) -> Iterator[str]:
             yield words
     if isinstance(spec.schedule, Every) and spec.anchor_at % MINUTE_MS:
         yield "its seconds"
+    if spec.parameters:
+        yield "its parameters"
     if spec.followers:
         yield "what runs after it"
     if isinstance(spec.action, Command) and spec.action.success_codes != (0,):

@@ -39,6 +39,7 @@ _HINTS: dict[str, Any] = {
     "schedules": None,
     "anchor": str | None,
     "action": Action,
+    "parameters": Mapping[str, str],
     "policy": Policy,
     "followers": tuple[_FollowerForm, ...],
     "metadata": Mapping[str, str],
@@ -58,6 +59,7 @@ def job_to_plain(spec: JobSpec, names: Mapping[str, str], *, job_id: str | None 
         # Where another schedule would count from if it had an interval is of no use to anybody.
         "anchor": format_instant(spec.anchor_at) if _counts_from_anchor(spec.schedule) else None,
         "action": to_plain(spec.action),
+        "parameters": to_plain(spec.parameters),
         "policy": None if spec.policy == _USUAL else to_plain(spec.policy),
         "followers": [_plain_follower(follower, names) for follower in spec.followers],
         "metadata": to_plain(spec.metadata),

@@ -143,6 +143,7 @@ def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str
     yield "does", action_words(spec.action)
     yield from more_words(spec.action)
     yield "work", work_words(spec.action)
+    yield "params", ", ".join(f"{name}={value}" for name, value in spec.parameters.items())
     yield "starts", condition_words(spec.policy)
     for follower in spec.followers:
         name = names.get(follower.job_id, follower.job_id)

@@ -59,7 +59,7 @@ def _said(params: Params) -> str:
 
 FAULTS: Words = {
     MessageKind.NO_WEB_ADDRESS: "{url} is not a valid URL",
-    MessageKind.BAD_HEADER_SECRET: "a secret in the header {name} has more than one line or control characters",
+    MessageKind.BAD_HEADER_SECRET: "a value in the header {name} has more than one line or control characters",
     MessageKind.BAD_PROXY: "the variable {name} is not a proxy address; use one like http://proxy:3128",
     MessageKind.UNKNOWN_PROXY: (
         "the variable {name} names a {scheme} proxy; use one that begins with http://"

@@ -173,6 +173,8 @@ def test_a_run_is_told_who_it_is(shop: Workshop) -> None:
     run = shop.end_of(shop.scheduler.trigger(job_id))
     assert shop.text(run).splitlines() == [
         "HALO_ATTEMPT=1",
+        "HALO_INPUT=",
+        "HALO_INPUT_FILE=/dev/null",
         f"HALO_JOB_ID={job_id}",
         "HALO_JOB_NAME=naïve job",
         f"HALO_RUN_ID={run.id}",

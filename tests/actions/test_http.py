@@ -795,7 +795,7 @@ def test_a_secret_that_would_break_out_of_its_header_is_refused(
 ) -> None:
     client.scheduler.secrets.set("TOKEN", value, in_file=True)
     error = client.get(site.answer(), headers={"X-Custom": "${secret:TOKEN}"}).error
-    assert error == "a secret in the header X-Custom has more than one line or control characters"
+    assert error == "a value in the header X-Custom has more than one line or control characters"
     assert not site.seen
 
 

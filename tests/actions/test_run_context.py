@@ -216,6 +216,7 @@ def _composed(text: str, item: Item | None = None, slot_at: int | None = None, *
         slot_at=slot_at,
         context=RunContext(**told) if told else NO_CONTEXT,
         item=item,
+        parameters={},
     )
 
 

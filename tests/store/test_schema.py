@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import apsw
 import pytest
 
 from halo_scheduler.errors import StoreUnavailableError
+from halo_scheduler.grammar.templates import filled_request
 from halo_scheduler.host.process import own_identity, process_start
-from halo_scheduler.model import NO_DETAILS, Outcome, WaitingFor
+from halo_scheduler.model import NO_DETAILS, HttpRequest, Outcome, WaitingFor
 from halo_scheduler.model.messages import MessageKind, message, text_message
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import list_backups, restore
@@ -41,6 +43,7 @@ _CLEARED_BY = 8
 # The first version in which jobs could wait for more than a place.
 _WITH_REASONS = 5
 _WITH_LAST_END = 10
+_WITH_PARAMETERS = 13
 
 
 @pytest.fixture
@@ -148,6 +151,23 @@ def test_the_last_end_and_the_advice_on_a_single_run_are_taken_over(path: Path, 
     )
     hints = jobs["ready"].hints
     assert (hints.next_at, hints.next_expires_at, hints.next_reason) == (7, 8, "why")
+    store.close()
+
+
+@pytest.mark.parametrize("version", range(1, _WITH_PARAMETERS))
+def test_braces_in_requests_of_older_versions_stay_plain_text(path: Path, version: int) -> None:
+    _make(path, version)
+    request = HttpRequest(url="http://localhost/", method="POST")
+    text = r"{{x}} {{input}} {{ param.mode }} {{inputs}} {{param.A}} \{{input}} {{  input }}"
+    old = request.to_dict() | {"body": text, "url": "http://localhost/{{input}}"}
+    database = Database.open(path)
+    database.rows("UPDATE scheduler_jobs SET action = ? WHERE id = 'ready'", [json.dumps(old)])
+    database.close()
+    store = Store.open(path, _NOW)
+    action = store.jobs.require("ready").spec.action
+    assert isinstance(action, HttpRequest)
+    assert filled_request(action.body, {}, {"input": "given"}) == text
+    assert filled_request(action.url, {}, {"input": "given"}) == "http://localhost/{{input}}"
     store.close()
 
 

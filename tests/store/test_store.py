@@ -386,6 +386,7 @@ def test_a_backup_holds_everything_but_the_output(path: Path) -> None:
     store.outputs.insert(
         [StoredOutput(run_id="a", content=zlib.compress(b"secret output", 0), total_bytes=13)]
     )
+    store.inputs.insert(_outputs("a"))
     assert store.outputs.read("a") == b"secret output"
     backup = back_up(store.database, _NOW)
     store.close()
@@ -393,7 +394,7 @@ def test_a_backup_holds_everything_but_the_output(path: Path) -> None:
     copy = Store.open(backup.path, _NOW)
     assert [record.id for record in copy.jobs.all()] == ["1"]
     assert copy.runs.get("a") is not None
-    assert copy.outputs.read("a") == b""
+    assert (copy.outputs.read("a"), copy.inputs.read("a")) == (b"", b"")
     assert copy.database.rows("PRAGMA integrity_check") == [("ok",)]
     copy.close()
     assert b"secret output" not in backup.path.read_bytes()

@@ -168,6 +168,7 @@ SPECS = st.builds(
     anchor_at=st.integers(0, 10**13),
     enabled=st.booleans(),
     metadata=_MAPPINGS,
+    parameters=st.dictionaries(st.sampled_from(["mode", "a_1", "z"]), TEXTS, max_size=3),
 )
 QUIET_TIMES = st.builds(
     QuietTime,

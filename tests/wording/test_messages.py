@@ -104,7 +104,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.BAD_HEADER_SECRET,
         {"name": "X-Key"},
-        "a secret in the header X-Key has more than one line or control characters",
+        "a value in the header X-Key has more than one line or control characters",
     ),
     (
         MessageKind.BAD_PROXY,
