@@ -57,6 +57,7 @@ def _install(root: Path, number: str, epoch: int) -> None:
     for name in ("halo", "halo-scheduler"):
         (root / "usr" / "bin" / name).symlink_to("/opt/halo-scheduler/halo")
     lay_out(root / "usr", program=_PROGRAM, epoch=epoch)
+    (root / "usr" / "share" / "man" / "man1" / "halo-scheduler.1.gz").symlink_to("halo.1.gz")
     about = root / "usr" / "share" / "doc" / "halo-scheduler"
     about.mkdir(parents=True)
     licence = "\n".join(

@@ -57,6 +57,7 @@ def test_the_package_brings_the_program_and_its_desktop_files(package: Path) -> 
         "./opt/halo-scheduler/halo",
         "./usr/share/applications/halo-scheduler.desktop",
         "./usr/share/man/man1/halo-add.1.gz",
+        "./usr/share/man/man1/halo-scheduler.1.gz -> halo.1.gz",
         "./usr/share/metainfo/io.github.halo_scheduler.metainfo.xml",
         "./usr/lib/systemd/user/halo-scheduler.service",
         "./usr/share/doc/halo-scheduler/copyright",
