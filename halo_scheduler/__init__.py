@@ -141,7 +141,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for: the service, and with it the database, the values and the other functions."""
+    """Import a public name on first access, so that importing the package stays cheap."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - once for each name

@@ -129,4 +129,4 @@ class EngineHeldError(SchedulerError):
 
 
 class StaleEngineError(SchedulerError):
-    """Another engine has taken over; this one must not write any more."""
+    """Another engine has taken over; this one must stop writing."""

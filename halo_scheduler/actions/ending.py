@@ -64,7 +64,7 @@ def asks_by_code(ended: Ended, action: ProcessAction) -> bool:
 
 
 def _question_of_code(ended: Ended) -> str:
-    return f"It ended with exit code {ended.exit_code} and asks for you."
+    return f"It ended with exit code {ended.exit_code} and needs input."
 
 
 def _signal_of(code: int) -> dict[str, str]:

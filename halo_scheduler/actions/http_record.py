@@ -74,7 +74,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _pairs(given: object, redactor: Redactor) -> list[tuple[str, str]]:
     """Return keys and values as a directive line has them, redacted; a null value counts as missing."""
     if not isinstance(given, dict):
-        raise ScheduleError("it is no object")
+        raise ScheduleError("it is not an object")
     if isinstance(given, _Doubled):
         raise ScheduleError("a key appears twice")
     pairs: list[tuple[str, str]] = []
@@ -115,7 +115,7 @@ class Record:
         lines = [f"HTTP {response.status} ".encode() + response.phrase]
         for name, value in response.headers():
             if name == "content-encoding" and response.is_decoded:
-                continue  # The body below is another than the one it tells of.
+                continue  # The body below is not the one this header describes.
             lines.append(name.encode("latin-1") + b": " + shown_value(name, value))
         self._write(self._stream.feed(b"\n".join(line.rstrip() for line in lines) + b"\n\n"))
 
@@ -128,7 +128,7 @@ class Record:
         self._write(self._stream.feed(piece))
 
     def flush(self) -> None:
-        """Write what was held back as the possible beginning of a secret."""
+        """Write the rest that was buffered because it could be the start of a secret."""
         self._write(self._stream.end())
 
     def note_redirect(self, target: str) -> None:

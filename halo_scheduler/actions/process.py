@@ -72,7 +72,7 @@ class ProcessWork:
         self._held_up_by: WaitingFor | None = None
         self._began_at: int | None = None
         self.has_begun = threading.Event()
-        """Set when it was started, or never will be: nothing is claimed for it any more."""
+        """Set when it was started or will never be: no work is claimed for it after that."""
         self.next_look_at: int | None = None
 
     # --- Beginning -----------------------------------------------------------------------------------

@@ -40,11 +40,11 @@ class Ended:
     """What it proposed about its own job."""
     output: Output | None = None
     has_files: bool = True
-    """Whether it may have left files that are to be deleted."""
+    """Whether it may have left files to delete."""
     needs_secrets: frozenset[str] = frozenset()
-    """Secrets without which the output cannot be stored: it follows when they are at hand."""
+    """Secrets needed to redact the output; it is stored once they are available."""
     held_up_by: WaitingFor | None = None
-    """What the machine lacked when it was to be started."""
+    """The resource that was missing when it should have started."""
     began_at: int | None = None
     """When a start that was held up succeeded; None if it did not."""
     clock_step_ms: int = 0

@@ -261,7 +261,7 @@ class Runner:
 
 
 def _with_rest(ended: Ended, action: ProcessAction, spool: Spool, *, reads_lines: bool) -> Ended:
-    """Return the end of a run that ended unseen, with the directives nobody had read."""
+    """Return the end of a run that ended while no engine ran, with the directives not yet read."""
     if ended.needs_secrets:
         return without_secrets(ended, action)
     if reads_lines:

@@ -39,7 +39,7 @@ class Inbox:
             try:
                 news()
             except Exception:  # noqa: BLE001 - a fault in one run's news must not keep back the others'
-                _LOG.exception("News of a run could not be taken in.")
+                _LOG.exception("An event of a run could not be processed.")
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for a call and run it; return whether there was one."""
@@ -83,7 +83,7 @@ class DaemonPool:
             try:
                 work()
             except Exception:  # noqa: BLE001 - a fault in one piece of work is not the next one's
-                _LOG.exception("Something went wrong on a worker thread.")
+                _LOG.exception("A worker thread failed.")
             del work  # It may hold on to much, and the next may come much later.
             with self._lock:
                 self._idle += 1

@@ -210,7 +210,7 @@ class Prober:
         found = probe.look
         if found is None:
             words = describe_condition(condition)
-            sentence = f"There is no answer yet; a job that starts only {words} would wait."
+            sentence = f"No result yet; a job that starts only {words} would wait."
             return ConditionState(is_observable=True, holds=None, sentence=sentence)
         return ConditionState(found.is_observable, found.holds, _sentence(message_words(found.state)))
 

@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 
 
 _NOT_YET = Finding(None, message(MessageKind.NO_RESULT))
-# What tells that a condition of a kind is to be looked at again; nothing tells of the load.
+# The events after which a kind of condition is checked again; there is none for the load.
 _TOLD_BY: dict[type[Condition], Happening] = {
     MainsPower: Happening.POWER,
     Network: Happening.NETWORK,
@@ -137,7 +137,7 @@ class ObservedSurroundings:
         try:
             self._submit(partial(self._look, condition, sight))
         except RuntimeError as error:
-            _LOG.warning("A look at a condition could not begin: %s", error)
+            _LOG.warning("A condition check could not start: %s", error)
             with self._lock:
                 sight.is_looking = False
 
@@ -164,6 +164,6 @@ class ObservedSurroundings:
         try:
             look = self._look_at(condition)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the job waits and says so
-            _LOG.exception("Looking at a condition went wrong.")
+            _LOG.exception("A condition check failed.")
             return Finding(None, message(MessageKind.NOT_PROBED, error=type(error).__name__))
         return Finding(look.holds, look.state)

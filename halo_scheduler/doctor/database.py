@@ -142,7 +142,7 @@ def check_users(scene: Scene) -> Iterator[Finding]:
     lost = [f"{user.program} (process {user.pid})" for user in scene.users if user.is_deleted]
     if lost:
         are = "uses" if len(lost) == 1 else "use"
-        what = f"{named(lost)} still {are} a database that was deleted or replaced; what it records is lost."
+        what = f"{named(lost)} still {are} a database that was deleted or replaced; its records are lost."
         yield wrong(_TOPIC, what, "End it, then start it again")
 
 
@@ -156,7 +156,7 @@ def check_disk(scene: Scene) -> Iterator[Finding]:
         )
         return
     if os.access(folder, os.X_OK) and not os.access(folder, os.W_OK):
-        # One that we may not even look into is told of already.
+        # A folder that we cannot open is reported already.
         yield wrong(_TOPIC, f"You may not write to {folder}.", "Check its owner with: ls -ld")
     free = shutil.disk_usage(folder).free
     if free < _NO_ROOM:

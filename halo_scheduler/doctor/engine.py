@@ -63,7 +63,7 @@ def check_engine(scene: Scene) -> Iterator[Finding]:
 def _on_none(scene: Scene, row: EngineRow | None) -> Finding:
     running = scene.store.runs.count_running()
     are = "is" if running == 1 else "are"
-    under_way = f" {counted(running, 'run')} under way {are} not supervised." if running else ""
+    under_way = f" {counted(running, 'run')} {are} active but not supervised." if running else ""
     if row is not None and row.stopped_at is None:
         when = scene.ago(row.last_tick_at)
         what = f"Nothing runs the jobs: {row.owner} (process {row.pid}) ended unexpectedly {when}.{under_way}"
@@ -126,7 +126,7 @@ def _program_of(pid: int) -> str:
 
 
 def check_spool(scene: Scene) -> Iterator[Finding]:
-    """Find spool files of ended runs that nobody needs."""
+    """Find spool files of ended runs that are no longer needed."""
     folder = spool_folder(scene.path)
     files = _files_by_run(folder)
     left = [

@@ -71,7 +71,7 @@ def examine(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done:
     """Check a database and its surroundings without changing anything, even if it is missing or old."""
     was_still = not _has_journal(path)
     report = _examine(path, now_ms, tell)
-    # What was read without a journal may be half old and half new when somebody began to write meanwhile.
+    # Without a journal, data read while another program began to write may be inconsistent.
     return _examine(path, now_ms, tell) if was_still and _has_journal(path) else report
 
 

@@ -20,9 +20,7 @@ def check_jobs(scene: Scene) -> Iterator[Finding]:
     found = [*first_of(_unreadable(scene)), *first_of(_unobservable(scene)), *first_of(_broken_chains(scene))]
     yield from found
     if not found:
-        yield fine(
-            _TOPIC, "All jobs are readable, and all follow-up jobs exist." if scene.jobs else "No jobs."
-        )
+        yield fine(_TOPIC, "All jobs are readable, and all next jobs exist." if scene.jobs else "No jobs.")
 
 
 def _unreadable(scene: Scene) -> Iterator[Finding]:
@@ -39,7 +37,7 @@ def _unobservable(scene: Scene) -> Iterator[Finding]:
             waiting.setdefault(condition, []).append(record.spec.name)
     for condition, names in waiting.items():
         if isinstance(condition, Network) and condition.host:
-            continue  # Every system can find that out, and nobody is called only to look.
+            continue  # Every system can check these, and the doctor should open no connections.
         state = check_condition(condition)
         if not state.is_observable:
             start = "starts" if len(names) == 1 else "start"
@@ -60,7 +58,7 @@ def _broken_chains(scene: Scene) -> Iterator[Finding]:
                 yield wrong(_TOPIC, what, f"Choose what runs after it with: halo edit {quote(name)}")
             elif after.removed_at is not None:
                 what = f"After {name} should run {other}, which was removed."
-                yield wrong(_TOPIC, what, f"Bring it back with: halo trash restore {quote(other)}")
+                yield wrong(_TOPIC, what, f"Restore it with: halo trash restore {quote(other)}")
             elif isinstance(after, JobRecord) and after.disabled_reason is not None:
                 what = f"After {name} should run {other}, which is disabled."
-                yield look(_TOPIC, what, f"Let it go on with: halo resume {quote(other)}")
+                yield look(_TOPIC, what, f"Enable it with: halo resume {quote(other)}")

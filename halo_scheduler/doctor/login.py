@@ -26,7 +26,7 @@ def check_autostart(_scene: Scene) -> Iterator[Finding]:
         what = f"{autostart.where()} would start {program or 'nothing'} at login, which doesn't exist."
         yield wrong(_TOPIC, what, "Fix it with: halo doctor --fix", lambda: _mend(autostart))
         return
-    # It may be another installation, or serve another folder of data: only its user knows which one is meant.
+    # It may be another installation, or use another data folder: only the user knows which one is intended.
     what = f"{autostart.where()} starts another Halo at login, or one with other data ({program})."
     yield look(_TOPIC, what, "To start this one instead: halo autostart on")
 

@@ -91,12 +91,12 @@ def _close(folders: list[Path]) -> str:
 def _places(database: Path) -> Iterator[_Place]:
     folder = database.absolute().parent
     if not os.path.isdir(folder):  # noqa: PTH112 - pathlib raises where a folder above is closed to us
-        # Not there yet; or a file, which is somebody's own.
+        # Missing so far, or a file that the user put there.
         return
     if is_own_folder(database):
         yield from _place(folder)
     stem = database.stem
-    # The default folder is ours alone, but somebody may have put something else beside.
+    # The default folder is ours alone, but it may contain foreign files.
     yield from (place for path in _inside(folder) if path.name.startswith(stem) for place in _place(path))
     for inner in inner_folders(folder / database.name):
         if not inner.name.startswith(stem):
@@ -110,7 +110,7 @@ def _inside(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError:
-        return []  # Not there; or not ours, which is told.
+        return []  # Missing, or not ours, which is reported elsewhere.
 
 
 def _place(path: Path) -> Iterator[_Place]:
@@ -130,7 +130,7 @@ def _on_foreign(places: list[_Place]) -> Finding:
     what = f"{names} {'belongs' if len(places) == 1 else 'belong'} to {owner_words(places[0].owner)}, not to you."
     away = move_away(str(places[0].path))
     advice = f"{away[0].upper()}{away[1:]}, or choose another HALO_HOME"
-    # Whoever looks as root looks at somebody else's.
+    # Root examines the files of another user.
     return look(_TOPIC, what) if own_uid() == 0 else wrong(_TOPIC, what, advice)
 
 

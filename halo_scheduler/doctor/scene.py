@@ -65,7 +65,7 @@ class FileUser(NamedTuple):
     pid: int
     program: str
     is_deleted: bool
-    """Whether what it has open is no longer what is found at that path."""
+    """Whether the file it has open is no longer the one at that path."""
 
 
 def users_of(path: Path) -> list[FileUser]:
@@ -83,7 +83,7 @@ def users_of(path: Path) -> list[FileUser]:
 
 def _open_names(pid: int) -> list[str]:
     names: list[str] = []
-    with suppress(OSError):  # It has gone, or is somebody else's.
+    with suppress(OSError):  # It has ended, or belongs to another user.
         for entry in os.scandir(_PROCESSES / str(pid) / "fd"):
             with suppress(OSError):
                 names.append(os.readlink(entry.path))  # noqa: PTH115 - thousands of them

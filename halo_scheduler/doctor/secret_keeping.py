@@ -17,7 +17,7 @@ _LIMIT_S = 5.0
 
 
 def check_secrets(scene: Scene) -> Iterator[Finding]:
-    """Check that each secret can be read, and find secrets that jobs use but nobody set."""
+    """Check that each secret can be read, and find secrets that jobs use but that are not set."""
     known = scene.store.secrets.all()
     yield from first_of(_unset(scene, {item.name for item in known}))
     in_keyring = [item for item in known if item.place is SecretPlace.KEYRING]
@@ -66,7 +66,7 @@ def _in_keyring(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
 def _in_file(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
     file = scene.path.with_name(f"{scene.path.stem}-secrets.json")
     if not secrets or (os.name == "posix" and file.exists() and file.stat().st_mode & 0o077):
-        return  # That others can read it is told of with the permissions; until then it is not read.
+        return  # That others can read it is reported with the permissions; until that is fixed it is not read.
     faults = list(_faults(scene, secrets))
     yield from faults
     if not faults:

@@ -151,7 +151,7 @@ class ActiveRuns:
             try:
                 self.works[run_id].stop(now_ms, why)
             except Exception:  # noqa: BLE001 - one run that cannot be stopped must not keep the others running
-                _LOG.exception("A run could not be asked to stop; it is tried again.")
+                _LOG.exception("A run could not be asked to stop; retrying.")
 
     def stop_now(self, run_ids: Iterable[str], now_ms: int) -> None:
         """Stop the runs with a stop request and those past their time limit; Python functions cannot be stopped."""

@@ -152,7 +152,7 @@ class StartConditions:
             return
         try:
             self._surroundings.watch(frozenset(self._awaited))
-        except Exception as error:  # noqa: BLE001 - whatever it was: what is claimed by now must begin
+        except Exception as error:  # noqa: BLE001 - runs claimed by now must start in any case
             self._tell_of_fault(error)
 
     def close(self) -> None:
@@ -253,7 +253,7 @@ class StartConditions:
     def _tell_of_fault(self, error: Exception) -> None:
         """Log an error from checking conditions, once rather than at every tick."""
         if str(error) != self._last_fault:
-            _LOG.error("A condition could not be looked at.", exc_info=error)
+            _LOG.error("A condition could not be checked.", exc_info=error)
             self._last_fault = str(error)
 
     def _lost_at(self, conditions: dict[Condition, Finding]) -> list[int]:

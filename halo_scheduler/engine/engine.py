@@ -192,7 +192,7 @@ class Engine:
             self._post_run.give_up()
             self._disk.retry_when_full(lambda: self._lease.release(len(self._runs)))
         except StoreUnavailableError as error:
-            _LOG.warning("%s; what is not recorded yet is recorded by the next engine.", error)
+            _LOG.warning("%s; the next engine records the rest.", error)
         self._lease.forget()
         self._publish(Change(ChangeKind.ENGINE))
 

@@ -108,12 +108,12 @@ class HeldLease:
             with self.transaction():
                 self._store.lease.note_stopping(self.generation, self._clock.now_ms())
         except (StaleEngineError, StoreError) as error:
-            _LOG.debug("That the engine stops could not be recorded: %s", error)
+            _LOG.debug("The stop of the engine could not be recorded: %s", error)
             return False
         return True
 
     def note_resumed(self) -> None:
-        """Record that the engine goes on after all."""
+        """Record that the engine continues after all."""
         with self.transaction():
             self._store.lease.note_stopping(self.generation, None)
 
@@ -193,7 +193,9 @@ class StartWaits:
             self._full_since = None
             return None
         self._full_since = self._full_since or now_ms
-        return StoreTrouble(TroubleKind.FULL, self._full_since, f"the disk of {path} is full; make some room")
+        return StoreTrouble(
+            TroubleKind.FULL, self._full_since, f"the disk of {path} is full; free some space"
+        )
 
 
 class Handle:
@@ -281,7 +283,7 @@ class Handle:
                 self.start_waits.record()
         except StoreUnavailableError as error:
             # The run starts nevertheless, and the next tick tries again, which reports what is wrong.
-            _LOG.debug("What a start waits for could not be recorded: %s", error)
+            _LOG.debug("The wait of a run could not be recorded: %s", error)
         else:
             self.start_waits.note_recorded()
         self._publish(Change(ChangeKind.JOB, job_id=run.job_id))

@@ -86,7 +86,7 @@ class Listener(QObject):
         try:
             has_happened = self._source.take()
         except OSError as error:
-            _LOG.info("The system tells no more: %s", error)
+            _LOG.info("System events are no longer received: %s", error)
             self.close()
             return
         if has_happened:
@@ -102,7 +102,7 @@ def _open_wake_events() -> WakeSource | None:
     try:
         return WakeEvents()
     except OSError as error:
-        _LOG.debug("Sleep cannot be followed: %s", error)
+        _LOG.debug("Sleep cannot be observed: %s", error)
         return None
 
 
@@ -219,7 +219,7 @@ class EngineLoop(QObject):
     def _keep_house(self) -> None:
         try:
             self._maintenance.tick(self._clock.now_ms())
-        except Exception:  # noqa: BLE001 - housekeeping never stands in the way of jobs
+        except Exception:  # noqa: BLE001 - maintenance must never keep jobs from running
             _LOG.exception("Housekeeping failed.")
 
     def _drain_inbox(self) -> None:
@@ -255,7 +255,7 @@ class EngineLoop(QObject):
             # The loop works; only the store does not.
             self._loop_watch.beat()
             self._heartbeat()
-        except Exception:  # noqa: BLE001 - whatever it was, the loop goes on: jobs depend on it
+        except Exception:  # noqa: BLE001 - the loop continues after any error: jobs depend on it
             _LOG.exception("A tick failed.")
             self._must_tick, delay_ms = True, _AFTER_FAULT_MS
         else:
@@ -271,7 +271,7 @@ class EngineLoop(QObject):
         started = self._engine.tick()
         self._loop_watch.beat()
         if self._start_watch.is_stuck(has_started=bool(started), is_overlooking=self._engine.is_overlooking):
-            _LOG.error("Something is due and a place is free, but nothing is started.")
+            _LOG.error("A run is due and the limit allows it, but none is started.")
             self._raise_alarm(AlarmKind.STARVED)
         self._keep_house()
 

@@ -119,7 +119,7 @@ class DiskReclaimer:
 
     def _release_reserve(self) -> None:
         if release_reserve(self._database.path):
-            _LOG.warning("The disk of %s is full; the room held in reserve is used now.", self._database.path)
+            _LOG.warning("The disk of %s is full; the reserved space is used now.", self._database.path)
         with suppress(StoreError):
             self._database.reuse_journal()
 
@@ -186,7 +186,7 @@ class Maintenance:
             return
         self._backup.join(_LONGEST_WAIT_S)
         if self._backup.is_alive():
-            _LOG.warning("A backup took longer than %g s and was not waited for.", _LONGEST_WAIT_S)
+            _LOG.warning("A backup took longer than %g s; not waiting for it.", _LONGEST_WAIT_S)
 
     def _prune(self, now_ms: int) -> None:
         with self._store.transaction():

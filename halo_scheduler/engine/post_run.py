@@ -151,7 +151,7 @@ class Settlement:
             except SourceError as fault:
                 error = fault.message
             except Exception as fault:  # noqa: BLE001 - whatever a source raises, the item is not settled
-                _LOG.exception("An item could not be settled.")
+                _LOG.exception("The result of a work item could not be reported.")
                 error = error_message(fault)
             else:
                 if report.is_noted:
@@ -397,4 +397,4 @@ def _one_run() -> Iterator[None]:
     try:
         yield
     except Exception:  # noqa: BLE001 - whatever it was, the end is recorded, and must not be a second time
-        _LOG.exception("What a run left could not be cleared away; the next start tries again.")
+        _LOG.exception("The files of a run could not be cleaned up; the next start retries.")

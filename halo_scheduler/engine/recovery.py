@@ -47,7 +47,7 @@ class Outage:
         self.since: int | None = None
         """When the first tick failed; None while all is well."""
         self.seen_until: int | None = None
-        """When the last tick before it did not: what was due by then was seen. None while all is well."""
+        """The time of the last successful tick, up to which due slots were seen; None while ticks succeed."""
         self._tried_at = 0
 
     def begin_or_go_on(self, last_tick_at: int, now_ms: int) -> None:

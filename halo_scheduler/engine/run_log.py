@@ -44,7 +44,7 @@ class RunLog:
             if _LOG.isEnabledFor(logging.INFO):
                 self._write_waits(changes, now_ms)
         except SchedulerError as error:
-            _LOG.debug("What changed could not be read for the log: %s", error)
+            _LOG.debug("Changes could not be read for the log: %s", error)
 
     def _write_runs(self, changes: Iterable[Change]) -> None:
         kinds = {ChangeKind.RUN_FINISHED}

@@ -154,7 +154,7 @@ class RedactedStream:
         self._held, self._hidden = b"", self._redactor.reach
 
     def end(self) -> bytes:
-        """Return the rest: nothing follows that could complete a secret."""
+        """Return the rest; no more text follows that could complete a secret."""
         held, self._held = self._held, b""
         return self._drawn(self._redactor.redacted(held, start=min(self._hidden, len(held))))
 

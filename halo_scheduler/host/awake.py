@@ -39,7 +39,7 @@ def inhibit_sleep(why: str) -> Grip:
         return ProcessGrip(("/usr/bin/caffeinate", "-i", "-w", str(os.getpid())))
     if sys.platform == "win32":
         return ThreadGrip(_windows_state())
-    raise NotAwakeError("there is no way known on this system")
+    raise NotAwakeError("not supported on this system")
 
 
 def first_grip(why: str, ways: Iterable[Callable[[str], Grip]]) -> Grip:
@@ -118,7 +118,7 @@ def _windows_state() -> Callable[[int], int]:
 
     windll = getattr(ctypes, "windll", None)
     if windll is None:
-        raise NotAwakeError("this Python cannot ask Windows")
+        raise NotAwakeError("this Python cannot call the Windows API")
     set_state: Callable[[int], int] = windll.kernel32.SetThreadExecutionState
     return set_state
 
@@ -203,4 +203,4 @@ def _release(grip: Grip) -> None:
     try:
         grip.release()
     except OSError as error:
-        _LOG.warning("Letting the machine sleep again went wrong: %s", error)
+        _LOG.warning("The sleep inhibitor could not be released: %s", error)

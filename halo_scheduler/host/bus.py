@@ -160,7 +160,7 @@ class BusStream:
         if flags & socket.MSG_CTRUNC:
             for descriptor in descriptors:
                 descriptor.close()
-            raise OSError("the bus sent more descriptors than there is room for")
+            raise OSError("the bus sent too many file descriptors")
         return data, descriptors
 
     def _authenticate(self, data: bytes) -> None:
@@ -229,7 +229,7 @@ class BusConnection:
 
     def _next_messages(self, deadline: float) -> list[Message]:
         if not self._selector.select(max(deadline - monotonic(), 0)):
-            raise AnswerTimeoutError("nobody answers on the bus")
+            raise AnswerTimeoutError("no reply on the bus")
         messages = self._stream.receive()
         self._signals += (item for item in messages if item.header.message_type is MessageType.signal)
         return messages
@@ -250,7 +250,7 @@ def ask_properties(bus: Bus, callee: Callee) -> dict[str, object]:
     match ask(bus, Properties(callee.address).get_all()):
         case (dict(found),):
             return {name: variant[1] for name, variant in found.items() if _is_variant(variant)}
-    raise BusError(f"{callee.service} does not say how it is")
+    raise BusError(f"{callee.service} did not return its state")
 
 
 def _is_variant(value: object) -> bool:

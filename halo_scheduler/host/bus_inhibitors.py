@@ -30,12 +30,12 @@ class LogindGrip:
             with BusConnection(Bus.SYSTEM, takes_descriptors=True) as connection:
                 answer = connection.call(wish)
         except BusError as error:
-            raise BusError(f"logind does not help ({error})") from error
+            raise BusError(f"logind failed ({error})") from error
         match answer:
             case (FileDescriptor() as descriptor,):
                 self._descriptor = descriptor.to_raw_fd()
             case _:
-                raise BusError("logind gave no lock")
+                raise BusError("logind returned no lock")
 
     def release(self) -> None:
         os.close(self._descriptor)
@@ -53,12 +53,12 @@ class PortalGrip:
         try:
             self._connection = BusConnection(Bus.SESSION)
         except BusError as error:
-            raise BusError(f"nor does a desktop ({error})") from error
+            raise BusError(f"no desktop portal ({error})") from error
         try:
             self._close = self._ask(why)
         except BusError as error:
             self._connection.close()
-            raise BusError(f"nor does the desktop ({error})") from error
+            raise BusError(f"the desktop portal failed ({error})") from error
 
     def release(self) -> None:
         try:
@@ -77,7 +77,7 @@ class PortalGrip:
                 close = method_call(Callee(self._SERVICE, path, self._REQUEST), "Close")
                 self._require_grant(path)
                 return close
-        raise BusError("the portal gave no request")
+        raise BusError("the portal returned no request")
 
     def _require_grant(self, path: str) -> None:
         """Wait for a later refusal of the request; a portal may not confirm a grant."""

@@ -57,7 +57,7 @@ def without_secrets(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crash:
-    """A crash file that was left behind; `is_new` until somebody was told of it."""
+    """A crash file of an earlier program; `is_new` until it was reported to the user."""
 
     path: Path
     at_ms: int
@@ -95,7 +95,7 @@ def crash_file(database: Path, program: str, version: str) -> Iterator[None]:
         return
     _remove_empty(database)
     recorder = _Recorder(file, program, version)
-    is_free = not faulthandler.is_enabled()  # Otherwise somebody wants the stacks elsewhere.
+    is_free = not faulthandler.is_enabled()  # Otherwise the user has sent the stacks elsewhere.
     if is_free:
         faulthandler.enable(file)
     try:
@@ -175,7 +175,7 @@ class _Recorder:
 
 
 def take_new_crash(database: Path) -> Crash | None:
-    """Return the newest crash of which nobody has been told yet, and keep it as told."""
+    """Return the newest crash not reported yet, and mark it as reported."""
     crash = find_crash(database)
     if crash is None or not crash.is_new:
         return None
@@ -189,7 +189,7 @@ def find_crash(database: Path) -> Crash | None:
 
 
 def dismiss_crash(database: Path) -> None:
-    """Delete the crash file of which somebody has been told."""
+    """Delete the crash file that was reported."""
     with suppress(OSError):
         (database.parent / "logs" / _KEPT).unlink(missing_ok=True)
 

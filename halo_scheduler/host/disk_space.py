@@ -25,12 +25,12 @@ class DiskSpace(NamedTuple):
 
     @property
     def room(self) -> int:
-        """What output may still use; negative: what it should free."""
+        """The bytes that output may still use; negative: the bytes it should free."""
         return self.free - self.kept_free
 
     @property
     def is_full(self) -> bool:
-        """Whether almost nothing can be written any more."""
+        """Whether the disk is practically full."""
         return self.free < min(_FULL_BYTES, self.kept_free // 4)
 
 

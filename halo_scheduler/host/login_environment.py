@@ -49,7 +49,7 @@ class LoginEnvironment:
                 self._is_stale = False
                 found = self._read()
                 if found is None:
-                    _LOG.warning("The login shell did not tell its environment; jobs get the one Halo has.")
+                    _LOG.warning("The login shell did not print its environment; jobs get Halo's own.")
                 self._known = Environment(found or self._known or os.environ)
             return self._known
 

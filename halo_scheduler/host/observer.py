@@ -84,7 +84,7 @@ class RouteEvents:
 
 def _netlink_socket() -> socket.socket:
     if sys.platform != "linux":
-        raise OSError("only Linux tells of its routes")
+        raise OSError("routes can only be observed on Linux")
     return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK)
 
 
@@ -274,7 +274,7 @@ class _ObserverThread(threading.Thread):
             try:
                 self._sources[name] = open_source()
             except OSError as error:
-                _LOG.debug("%s cannot be followed: %s", name, error)
+                _LOG.debug("%s cannot be observed: %s", name, error)
             else:
                 told |= self._take(name)
         return told
@@ -296,7 +296,7 @@ class _ObserverThread(threading.Thread):
         try:
             return self._sources[name].take()
         except OSError as error:
-            _LOG.debug("%s is followed no more: %s", name, error)
+            _LOG.debug("%s is no longer observed: %s", name, error)
             self._sources.pop(name).close()
             return frozenset()
 

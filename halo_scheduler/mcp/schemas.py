@@ -175,7 +175,7 @@ def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:
 
 
 def _field_schema(hint: Any, *, is_change: bool) -> Schema:
-    # What lies deeper is given as a whole.
+    # Deeper values are included as a whole.
     return schema_of(hint, is_change=is_change and get_origin(hint) is Mapping)
 
 

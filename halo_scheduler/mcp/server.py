@@ -160,7 +160,7 @@ class _Incoming:
 
 
 def _without_half_characters(item: SessionMessage | Exception) -> SessionMessage | Exception:
-    """Return a message that was refused for half a character with a sign in its place; else what was given."""
+    """Return a refused message with its lone surrogates replaced; else the message as it is."""
     if not isinstance(item, ValidationError):
         return item
     try:

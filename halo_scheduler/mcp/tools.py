@@ -72,7 +72,7 @@ class ToolSpec:
 
     def call(self, scheduler: Scheduler, arguments: dict[str, Any], assistant: str = "") -> View:
         """Call the tool on behalf of the named assistant; `rules/assistants` checks each edit in its transaction."""
-        # First: what is wrong with the arguments is of no use to one who may not.
+        # First: without permission, errors in the arguments do not matter.
         scheduler.settings.require_assistants_may(self.access)
         with scheduler.acting_as(Actor.assistant(assistant)):
             return self.function(scheduler, arguments)

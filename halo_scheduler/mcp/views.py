@@ -20,7 +20,7 @@ from halo_scheduler.wording.status import awaited_words, next_words, status_word
 View = dict[str, Any]
 
 HIDDEN = "${secret:***}"
-"""What stands for a reference to a secret: it names none, so that it cannot be written back by mistake."""
+"""Shown instead of a reference to a secret; it has no name, so it cannot be written back by mistake."""
 _NO_HINTS = Hints()
 _LONGEST_TEXT = 20_000
 _LONGEST_LINE = 300

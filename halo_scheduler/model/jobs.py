@@ -161,7 +161,7 @@ class JobSpec(_SpecFields):
             path = f"followers[{index}]"
             require_kind(path, follower, Follower, "a Follower")
             if follower.job_id in seen:
-                raise ScheduleError("the same job follows twice; choose `always` instead", path=path)
+                raise ScheduleError("the same job is listed twice; choose `always` instead", path=path)
             seen.add(follower.job_id)
 
     def to_dict(self) -> dict[str, Any]:

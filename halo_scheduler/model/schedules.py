@@ -238,7 +238,7 @@ def schedules_of(schedule: Schedule | Several) -> tuple[Schedule, ...]:
 
 
 def without_after(schedule: Schedule | Several) -> Schedule | Several:
-    """Return what has times of its own: without `after`, whose times depend on the ends of runs."""
+    """Return the schedules with fixed times: all but `after`, whose times depend on the ends of runs."""
     if isinstance(schedule, Several):
         entries = [entry for entry in schedule.entries if not isinstance(entry.schedule, After)]
         if len(entries) == len(schedule.entries):

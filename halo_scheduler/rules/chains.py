@@ -211,7 +211,7 @@ def broken_links(store: Store, run_id: str) -> list[BrokenLink]:
     found: list[BrokenLink] = []
     seen: set[tuple[object, str]] = set()
     for event in broken:
-        # Listeners are told once a day.
+        # Listeners are notified once a day.
         day = (event.detail.get("follower"), local_day(event.at))
         reason = event.detail.get("reason")
         if event.detail.get("run_id") == run_id and reason in ("removed", "fault"):

@@ -40,7 +40,7 @@ from halo_scheduler.store.store import Store
 
 _SPEC_NAMES = {field.name for field in fields(JobSpec)}
 _PAST = "this time is in the past; enter a future time"
-_OVER = "its one time is past; give the job a new time instead"
+_OVER = "its only time is in the past; give the job a new time instead"
 
 # --- Adding --------------------------------------------------------------------------------------------
 

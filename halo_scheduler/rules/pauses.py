@@ -95,7 +95,9 @@ def resume_all(edit: Edit) -> None:
 
 def _resumed(edit: Edit, record: JobRecord) -> JobRecord:
     if _is_over(edit, record):
-        raise ScheduleError("its one time is past; give the job a new time instead", path="schedule.at")
+        raise ScheduleError(
+            "its only time is in the past; give the job a new time instead", path="schedule.at"
+        )
     if not record.spec.enabled:
         edit.store.jobs.save_spec(record.id, replace(record.spec, enabled=True), edit.now_ms)
     awake = record.evolve(
@@ -153,7 +155,7 @@ def clear_hints(edit: Edit, job_id: str, source: HintSource) -> None:
     record = edit.store.jobs.require(job_id)
     check_start(edit, record)
     if record.hints == _NO_HINTS and record.next_source not in _BY_HINT:
-        return  # Planning anew could only move what nobody advised.
+        return  # There were no hints: planning again could only move the slot for no reason.
     edit.store.jobs.save_states([edit.without_hints(record)])
     edit.note(EventKind.JOB_HINTED, job_id, source=source, cleared=True)
     edit.changed(ChangeKind.JOB, job_id)

@@ -132,7 +132,7 @@ def _refuse_running(edit: Edit, record: JobRecord) -> None:
 
 
 def _withdraw(edit: Edit, run_id: str) -> None:
-    """Withdraw a run that has not started; the question it was to answer is open again."""
+    """Withdraw a run that has not started; if it carries an answer, its question is open again."""
     chain_run = edit.store.requests.withdraw_chain_run(run_id)
     if chain_run is not None:
         _record_cancelled(edit, chain_run)

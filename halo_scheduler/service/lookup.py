@@ -35,9 +35,7 @@ def find_job(scheduler: Scheduler, wanted: str, *, also_removed: bool = False) -
         if job is not None:
             return job
     if found is not None:
-        raise JobNotFoundError(
-            f"the job {shown(wanted)} cannot be read here; look what is wrong with: halo doctor"
-        )
+        raise JobNotFoundError(f"the job {shown(wanted)} cannot be read here; find out why with: halo doctor")
     where = _in_trash(scheduler, wanted) or _in_group(names, wanted)
     where = where or near_name(wanted, [name.name for name in names])
     raise JobNotFoundError(f"there is no job {shown(wanted)}{where}")

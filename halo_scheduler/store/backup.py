@@ -100,7 +100,7 @@ def _replace(path: Path, source: BinaryIO, now_ms: int, tell: Tell) -> Path | No
             file.flush()
             os.fsync(file.fileno())
         had_one = path.exists()
-        # The journals first: they must never lie beside a file they do not belong to.
+        # The journals first: they must never be next to a database they do not belong to.
         for ending in ("-wal", "-shm"):
             beside = path.with_name(path.name + ending)
             if beside.exists():

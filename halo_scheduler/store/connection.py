@@ -68,7 +68,7 @@ class Database:
         self._journals = _journals(path)
         self._content = _content(path)
         self.refusal = ""
-        """Why it can only be read, if somebody wanted to write: a sentence."""
+        """Why the database is read-only, as a sentence; empty if it can be written."""
 
     @classmethod
     def open(cls, path: Path, *, must_exist: bool = False) -> Self:
@@ -278,7 +278,7 @@ _SENTENCES: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], ...
         StoreReadOnlyError,
         "{path} cannot be written; check its permissions and its disk",
     ),
-    ((apsw.FullError,), StoreFullError, "the disk of {path} is full; make some room and try again"),
+    ((apsw.FullError,), StoreFullError, "the disk of {path} is full; free some space and try again"),
     (
         (apsw.NotADBError, apsw.CorruptError),
         StoreDamagedError,

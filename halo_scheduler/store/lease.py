@@ -42,7 +42,7 @@ class EngineRow:
     file: str = ""
     """The identity of the database file that the engine has open; "" if an older version took the row."""
     stopping_at: int | None = None
-    """Since when it starts nothing any more and waits for its runs."""
+    """Since when it is stopping: it starts no runs and waits for the current ones."""
 
     @property
     def awake_until(self) -> int:

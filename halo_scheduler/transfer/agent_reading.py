@@ -48,7 +48,7 @@ def read_agent(file: TextFile, path: str, repository: str | None = None) -> Draf
     """
     data = file.data
     if not isinstance(data, dict):
-        raise FileError("this is no file of an agent", line=1)
+        raise FileError("this is not an agent file", line=1)
     try:
         name = require_label("name", _name(data, path))
         limit = _limit(data)
@@ -56,9 +56,7 @@ def read_agent(file: TextFile, path: str, repository: str | None = None) -> Draf
         raise FileError(error.message, line=file.line_of(error.path), path=error.path) from None
     schedules = resolved(data["schedules"])
     if not isinstance(schedules, dict):
-        raise FileError(
-            "must be a map of schedules by their names", line=file.line_of("schedules"), path="schedules"
-        )
+        raise FileError("must map names to schedules", line=file.line_of("schedules"), path="schedules")
     refuse_copies(
         sum(len(str(data.get(key, ""))) for key in _SHARED), len(schedules), file.line_of("schedules")
     )

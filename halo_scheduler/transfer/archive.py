@@ -37,7 +37,7 @@ _PLAIN = f'{{"format":"{_FORMAT}"'.encode()
 _LONGEST_LINE = 2 * MOST_OUTPUT_BYTES
 _RUN_ID = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
 _LARGEST = 1 << 63
-# What a person was told on one machine is not known on another; quiet hours stand beside the jobs.
+# Which notices were shown is specific to a computer; quiet hours are exported with the jobs.
 _NOT_MOVED = {"autostart_asked", "closing_explained", "quiet_times"}
 _DAMAGED = "the archive is incomplete or damaged; export it again"
 _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True, allow_nan=False).encode
@@ -72,7 +72,7 @@ def write_archive(
 
 
 def _first_lines(content: Content, version: str) -> Iterator[bytes]:
-    # The key that tells what the file is stands first, where it is looked for.
+    # The key that identifies the format comes first, where readers look for it.
     yield _PLAIN + b"," + _line({"halo": version, "version": _VERSION})[1:]
     document = content.document
     yield _line({"shared": document_to_plain(replace(document, jobs={}))})
@@ -174,7 +174,7 @@ class _FirstReader:
         if line.startswith((b'{"run"', b'{"output"')):
             copy = _run_copy(_parsed(line))
             if copy.run.job_id not in self._jobs:
-                raise FileError("this run is of a job that is not in the archive")
+                raise FileError("the job of this run is not in the archive")
             self.runs += 1
             return
         if len(line) > MOST_BYTES:
@@ -242,7 +242,7 @@ def _object(data: object) -> dict[str, Any]:
 
 def _require_format(header: dict[str, Any]) -> None:
     if header.get("format") != _FORMAT:
-        raise FileError("this compressed file is no archive of Halo; unpack it first")
+        raise FileError("this compressed file is not a Halo archive; unpack it first")
     version = header.get("version")
     if type(version) is not int or version < 1:
         raise FileError(_DAMAGED)

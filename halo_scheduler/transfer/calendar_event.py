@@ -146,7 +146,7 @@ class _Event:
     ) -> Once:
         texts = [date["year"], date["month"], date["day"], time["hour"], time["minute"], time["second"]]
         if weekdays or date["sign"] == "~" or not all(map(_NUMBER.fullmatch, texts)):
-            raise self._refusal("cron knows no years, but for one single time")
+            raise self._refusal("cron has no years, except for a single time")
         try:
             moment = datetime(*map(int, texts))  # type: ignore[arg-type]  # noqa: DTZ001 - a wall time
         except ValueError:
@@ -172,7 +172,7 @@ class _Event:
             return day, plain
         week = _week_of(day)
         if week is None:
-            raise self._refusal("cron cannot ask for a weekday on certain days of the month")
+            raise self._refusal("cron cannot combine a weekday with days of the month")
         return "*", ",".join(f"{weekday}#{week}" for weekday in weekdays)
 
     def _last_days(self, day: str, weekdays: Sequence[int]) -> tuple[str, str]:
@@ -180,7 +180,7 @@ class _Event:
             return "L", "*"
         if weekdays and day in {"7/1", "07/1"}:
             return "*", ",".join(f"{weekday}L" for weekday in weekdays)
-        raise self._refusal("of the ends of months cron knows only the last day and the last weekday")
+        raise self._refusal("cron can only count the last day or the last weekday from the end of a month")
 
     def _field(self, field: _Field, text: str) -> str:
         return ",".join(self._item(field, item) for item in text.split(","))

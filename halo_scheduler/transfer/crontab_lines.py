@@ -18,7 +18,7 @@ _INPUT_PERCENT = re.compile(r"\\?%")
 _ODD_BACKSLASHES = re.compile(r"(?<!\\)(?:\\\\)*\\%")
 _LONGEST_NAME = 60
 _LONGEST_LOOKED_AT = 500
-_LONGEST_COMMAND = 5_000  # before what is no text is taken out of it
+_LONGEST_COMMAND = 5_000  # before non-text is removed
 _MOST_LINES = 4
 _MOST_BEFORE = 20
 _MOST_WORDS = 50
@@ -32,13 +32,13 @@ _OTHERS_WORDS = re.compile(
 )
 _COUNTS = r"[\d*,/~-]+"
 _NAMED = rf"(?:{_COUNTS}|[A-Za-z]{{3}}(?:[,-][A-Za-z]{{3}})*)"
-# A line that was switched off, whatever stands before it.
+# A line that was disabled, with any prefix.
 _OLD_ENTRY = re.compile(
     rf"(?:^|[\s:;#-])(?:{_COUNTS}\s+{_COUNTS}\s+[\d*,/~L?-]+\s+{_NAMED}\s+{_NAMED}(?:\s|$)"
     r"|@(?:reboot|yearly|annually|monthly|weekly|daily|midnight|hourly|every_minute|every_second|\d+)\s)"
     r"|^#*\s*(?:export\s+)?\w+\s*="
 )
-# What stands before the program that matters.
+# Prefixes before the program that matters.
 _BEFORE = re.compile(
     r"""\s*(?:
         [({]\s* | !\s+ | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s;&|]*)(?:\s*;\s*|\s+)
@@ -93,7 +93,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 def _read_input(text: str) -> str:
     """Return the lines of standard input; like cron, end the last line with a newline."""
-    # Here a backslash counts that stands before the percent sign, whatever is before it.
+    # A backslash directly before the percent sign escapes it, even after another backslash.
     lines = _INPUT_PERCENT.sub(lambda match: "\n" if match[0] == "%" else "%", text)
     return lines if lines.endswith("\n") or not lines else f"{lines}\n"
 
@@ -126,7 +126,7 @@ def _odd_end(command: str) -> bool:
 
 def name_of_comment(comments: Sequence[str]) -> tuple[str, str]:
     """Return the name and description from the comment above a line; either may be empty."""
-    # What stands apart from the line, or is about the whole file, does not name it.
+    # A comment apart from the line, or about the whole file, is not its name.
     start = max((index + 1 for index, comment in enumerate(comments) if comment.strip() == "#"), default=0)
     usable = [_text(comment) for comment in comments[start:] if _is_usable(comment)]
     if not usable or len(usable) > _MOST_LINES:
@@ -189,7 +189,7 @@ def _script(words: Sequence[str]) -> str:
         if word in {"-c", "-e", "-lc", "-ic"} and index + 1 < len(words):
             return name_of_command(words[index + 1])
         if not word.startswith("-"):
-            # A script of a framework says only with its first word what it does.
+            # For a framework script, the first argument says what it does.
             more = (
                 words[index + 1] if _base(word) == word and "." not in word and index + 1 < len(words) else ""
             )

@@ -24,7 +24,7 @@ from halo_scheduler.transfer.drafts import MOST_FAULTS, Draft, Drafts, Fault, Le
 from halo_scheduler.transfer.text_file import MOST_COPIED, MOST_ITEMS, FileError, text_of
 
 _LONGEST_QUOTE = 80
-_LONGEST_QUOTED = 1_000  # before what is no text is taken out of it
+_LONGEST_QUOTED = 1_000  # before non-text is removed
 _MOST_VARIABLES = 1_000
 _MOST_KEPT = 200_000
 _VARIABLE = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P=quote)\s*=\s*(?P<value>.*)""")
@@ -40,7 +40,7 @@ _USER = re.compile(r"(?P<user>\S+)\s+(?P<command>\S.*)", re.DOTALL)
 _ANACRON = re.compile(
     r"(?:[0-9]+|@(?:daily|weekly|monthly|yearly|annually))\s+[0-9]+\s+[A-Za-z][\w.-]{2,}\s+\S.*", re.ASCII
 )
-_MAIL = "Halo sends no mail: what a job prints is kept with its run, and you are told of failures"
+_MAIL = "Halo sends no mail: output is kept with each run, and failures are notified"
 _UNKEPT = {
     "MAILTO": _MAIL,
     "MAILFROM": _MAIL,
@@ -48,8 +48,8 @@ _UNKEPT = {
     "CONTENT_TRANSFER_ENCODING": _MAIL,
     "LOGNAME": "jobs run as you",
     "USER": "jobs run as you",
-    "RANDOM_DELAY": "Halo spreads starts by a share of the interval; see --jitter",
-    "CRON_WITHIN": "see the conditions and the catching up of a job",
+    "RANDOM_DELAY": "Halo delays starts by a share of the interval; see --jitter",
+    "CRON_WITHIN": "see conditions and --catch-up",
 }
 _REBOOT = "@reboot isn't a schedule; leave this line in the crontab"
 # Cron neither stops what takes long nor gives up on what fails: many a line only tests whether it has to do something.
@@ -82,7 +82,7 @@ class _Surroundings:
     shell: str = "/bin/sh"
     zone: str | None = None
     bad_zone: int | None = None
-    """The line of a zone that nobody knows: what follows it runs at no known time."""
+    """The line of an unknown time zone: the times of later lines are unknown."""
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -107,7 +107,7 @@ class _Reader:
 
     def read(self, text: str) -> Drafts:
         for number, line in enumerate(text.split("\n"), 1):
-            # Only what is before a line does not count: blanks at its end may be meant for standard input.
+            # Only leading blanks are dropped: trailing ones may belong to standard input.
             self._line(line.lstrip(" \t").removesuffix("\r"), number)
         if self._faults and not self._has_entries:
             raise self._no_crontab()
@@ -132,7 +132,7 @@ class _Reader:
 
     def _no_crontab(self) -> FileError:
         first = self._faults[0]
-        return FileError(f"this is neither a file of Halo nor a crontab ({first.message})", line=first.line)
+        return FileError(f"this is neither a Halo file nor a crontab ({first.message})", line=first.line)
 
     # --- Variables -----------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class _Reader:
         self._kept += len(self._surroundings.environment)
         self._size_kept += self._size
         if self._kept > _MOST_KEPT or self._size_kept > MOST_COPIED:
-            raise FileError("its variables, which each line keeps, are too many; split it", line=number)
+            raise FileError("its lines have too many variables in total; split it", line=number)
 
     def _draft(self, line: str, number: int) -> Draft | None:
         if _ANACRON.fullmatch(line):
@@ -195,7 +195,7 @@ class _Reader:
             )
         match = _NICKNAMED.fullmatch(line) or _TIMED.fullmatch(line)
         if match is None:
-            raise ScheduleError("this is no line of a crontab: it would be five fields and a command")
+            raise ScheduleError("this is not a crontab line: expected five fields and a command")
         when, (command, stdin) = match["when"], split_command((match["command"] or "").lstrip())
         if not command.rstrip().endswith("\\"):  # which may keep a blank
             command = command.rstrip()
@@ -206,7 +206,7 @@ class _Reader:
         schedule = self._schedule(when)
         self._has_entries = True
         if not command.strip():
-            raise ScheduleError("there is no command behind the time")
+            raise ScheduleError("there is no command after the time")
         if self._user is not None:
             user, command = _split_user(command)
             if user != self._user:
@@ -245,7 +245,7 @@ class _Reader:
             line=command,
             shell=surroundings.shell,
             stdin=stdin,
-            # Cron starts everything in the home directory that it is told.
+            # Cron starts every command in the HOME of the crontab.
             directory=surroundings.environment.get("HOME") or None,
             environment=surroundings.environment,
         )
@@ -264,7 +264,7 @@ def _split_user(command: str) -> tuple[str, str]:
     """Split the command field of a system crontab into user and command."""
     match = _USER.fullmatch(command)
     if match is None:
-        raise ScheduleError("there is no command behind the user; lines of a system crontab name both")
+        raise ScheduleError("there is no command after the user; lines of a system crontab have both")
     return match["user"], match["command"]
 
 

@@ -33,7 +33,7 @@ from halo_scheduler.wording.schedules import describe
 
 _HEADER = (
     "# Jobs of Halo Scheduler as a crontab; the comment above a line is the name of its job.",
-    "# Cron neither catches up nor tries again, and gives programs a shorter PATH than a terminal has.",
+    "# Cron neither catches up nor retries, and its PATH is shorter than a terminal's.",
 )
 _SHELL = "/bin/sh"
 _LONGEST_COMMAND = 998  # of Vixie cron
@@ -118,11 +118,11 @@ def _when(schedule: Schedule, anchor_at: int) -> str:
         case Every():
             return _minutes(schedule, anchor_at)
         case After():
-            raise ValueError(f"it runs {describe(schedule)}, and cron knows no ends of runs")
+            raise ValueError(f"it runs {describe(schedule)}, and cron does not know when runs end")
         case Once():
             raise ValueError("it runs once")
         case Manual():
-            raise ValueError("it runs only by hand or after another job")
+            raise ValueError("it runs only manually or after another job")
         case _:
             assert_never(schedule)
 
@@ -130,9 +130,9 @@ def _when(schedule: Schedule, anchor_at: int) -> str:
 def _cron(schedule: Cron) -> str:
     fields = schedule.expression.fields
     if fields.seconds != (0,):
-        raise ValueError("cron knows no seconds")
+        raise ValueError("cron has no seconds")
     if fields.last_day or fields.last_weekdays or fields.nth_weekdays:
-        raise ValueError("cron knows no last days and no second Mondays")
+        raise ValueError("cron has no last days and no nth weekdays")
     text = schedule.cron.strip()
     return text if text.startswith("@") else " ".join(fields.texts[1:])
 
@@ -140,7 +140,7 @@ def _cron(schedule: Cron) -> str:
 def _minutes(schedule: Every, anchor_at: int) -> str:
     """Return an interval as minutes of the hour that clock changes never affect."""
     if HOUR_MS % schedule.every_ms or schedule.every_ms % MINUTE_MS:
-        raise ValueError(f"it runs {describe(schedule)} from its own beginning, which cron cannot count")
+        raise ValueError(f"it runs {describe(schedule)} from its own start, which cron cannot express")
     step = schedule.every_ms // MINUTE_MS
     first = to_wall(find_zone(None), anchor_at // SECOND_MS) // 60 % step
     minutes = range(first, 60, step)
@@ -151,9 +151,9 @@ def _command(action: Action) -> str:
     match action:
         case Command():
             if action.secret_names:
-                raise ValueError("it is given secrets, which a crontab must not hold")
+                raise ValueError("it uses secrets, which a crontab must not contain")
             if action.work_source is not None:
-                raise ValueError("it is given work items")
+                raise ValueError("it has a work queue")
             return command_field(_shell_line(action), action.stdin)
         case HttpRequest():
             raise ValueError("it sends an HTTP request")

@@ -31,8 +31,8 @@ from halo_scheduler.transfer.yaml_text import write_yaml
 
 _KNOWN = ("version", "groups", "quiet_times", "jobs")
 _HEADER = (
-    "Jobs of Halo Scheduler; take them in with: halo import FILE",
-    "What is not said is as usual. Secrets are only named here, never written.",
+    "Jobs of Halo Scheduler; import them with: halo import FILE",
+    "Missing fields have their defaults. Secrets are named here, but their values aren't included.",
 )
 
 
@@ -180,7 +180,7 @@ class _DocumentReader:
     def _group_limits(self, data: Mapping[str, Any]) -> dict[str, int | None]:
         groups = resolved(data.get("groups"))
         if groups is not None and not isinstance(groups, dict):
-            self._fault(ScheduleError("must be an object of groups by their names", path="groups"))
+            self._fault(ScheduleError("must map names to groups", path="groups"))
         limits: dict[str, int | None] = {}
         for name, group in groups.items() if isinstance(groups, dict) else ():
             try:
@@ -219,7 +219,7 @@ def _names_of_followers(job: Any) -> list[str]:
 def _versioned(data: object) -> dict[str, Any]:
     """Return a file's data without its format version, which must be a known one."""
     if not isinstance(data, dict):
-        raise ScheduleError("this file holds no jobs of Halo; it would begin with: version: 1")
+        raise ScheduleError("this is not a Halo job file; one begins with: version: 1")
     if "version" not in data:
         raise ScheduleError("is missing; write version: 1", path="version")
     version = resolved(data["version"])

@@ -60,7 +60,7 @@ def read_jobs(
     if ending == ".timer" or _TIMER.search(text):
         return read_timer(content, name, find_beside, machine)
     if ending == ".service":
-        raise FileError("this is the service of a timer; take in its .timer file instead")
+        raise FileError("this is the service of a timer; import its .timer file instead")
     if ending in _YAML_ENDINGS or _YAML.search(text):
         return _read_yaml(content, name, repository)
     return read_crontab(content)
@@ -74,9 +74,7 @@ def _read_yaml(content: bytes, name: str, repository: str | None) -> Drafts:
     if looks_like_agent(file.data):
         return read_agent(file, name, repository)
     if isinstance(file.data, dict) and "agents" in file.data and "jobs" not in file.data:
-        raise FileError(
-            "this is the file of a fleet; take in the files of its agents", line=file.line_of("agents")
-        )
+        raise FileError("this is a fleet file; import the files of its agents", line=file.line_of("agents"))
     return drafts_of(file)
 
 

@@ -79,7 +79,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPlan:
-    """What taking in a file would do; of what has a fault, nothing is part of it.
+    """What importing files would change; jobs with faults are not part of it.
 
     `prunes` says that other jobs were to be removed; none is while there is a fault.
     """
@@ -203,23 +203,23 @@ class _Planner:
 
     def _refuse_twin(self, draft: Draft, twin: Draft, field: str) -> None:
         where = "" if draft.file == twin.file else f", in {twin.file}"
-        self._fault(draft, ScheduleError(f"another job that is taken in has this {field}{where}", path=field))
+        self._fault(draft, ScheduleError(f"another imported job has this {field}{where}", path=field))
 
     def _leave_out_what_is_past(self) -> None:
         past: set[str] = set()
         for job_id, draft in list(self._meant.items()):
-            # An archive brings along what is done, too: its runs belong to it.
+            # An archive also contains finished jobs, because of their runs.
             if draft.state is None and job_id not in self._existing.jobs and self._is_past(draft.spec):
                 del self._meant[job_id]
                 past.add(draft.spec.name)
-                self._leave_out(draft, f"its one time is past: {describe(draft.spec.schedule)}")
+                self._leave_out(draft, f"its only time is in the past: {describe(draft.spec.schedule)}")
         for job_id, draft in self._meant.items() if past else ():
             self._meant[job_id] = self._without_past(draft, past)
 
     def _without_past(self, draft: Draft, past: set[str]) -> Draft:
         """Return a draft without followers that were left out because they would never run."""
         for name in sorted({follower.name for follower in draft.followers} & past):
-            self._leave_out(draft, f"{shortened(name)}, which would run after it, is left out")
+            self._leave_out(draft, f"{shortened(name)}, which should run after it, is skipped")
         kept = tuple(follower for follower in draft.followers if follower.name not in past)
         return draft if kept == draft.followers else replace(draft, followers=kept)
 
@@ -307,7 +307,7 @@ class _Planner:
         if draft.says is not None:
             spec = replace(before, **{name: getattr(spec, name) for name in draft.says})
         if is_same_once(before, spec):
-            # The same instant in other words is no new time, which would have to lie ahead.
+            # The same instant written differently is not a new time, which would have to be in the future.
             return replace(spec, schedule=before.schedule)
         if spec.schedule != before.schedule and self._is_past(spec):
             raise ScheduleError("this time is in the past; enter a future time", path="schedule.once")
@@ -321,12 +321,12 @@ class _Planner:
             path = f"followers[{index}]"
             if follower_id is None:
                 words = f"named {shown(named.name)}" if named.name else f"with the id {shown(named.job_id)}"
-                raise ScheduleError(f"there is no job {words} that could follow", path=path)
+                raise ScheduleError(f"there is no job {words} to run next", path=path)
             if follower_id == job_id:
                 name = shortened(draft.spec.name)
                 raise ScheduleError(f"{name} → {name}: a job cannot run after itself", path=path)
             if follower_id in found:
-                raise ScheduleError("the same job follows twice; choose `always` instead", path=path)
+                raise ScheduleError("the same job is listed twice; choose `always` instead", path=path)
             found.add(follower_id)
             yield Follower(job_id=follower_id, on=named.on)
 

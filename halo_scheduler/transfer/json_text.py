@@ -79,7 +79,7 @@ def _whole_number(digits: str) -> int:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 # --- What is too much --------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _line_of_no_number(text: str) -> int:
     return _line_at(text, found.start())
 
 
-# --- Where something stands --------------------------------------------------------------------------
+# --- Positions ---------------------------------------------------------------------------------------
 
 
 class _Lines:
@@ -207,7 +207,7 @@ def _odd_object(text: str, objects_before: int) -> FileError:
     seen: set[str | int] = set()
     for key, position, _ in islice(_parts(text, around[-1]), MOST_ITEMS):
         if key in seen:
-            return FileError("this key is there twice", line=_line_at(text, position), path=under(path, key))
+            return FileError("this key appears twice", line=_line_at(text, position), path=under(path, key))
         seen.add(key)
     return too_many(path, _line_at(text, around[-1]))
 

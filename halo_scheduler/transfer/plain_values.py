@@ -40,7 +40,7 @@ _MS = "_ms"
 
 
 def to_plain(value: object) -> Any:
-    """Return a value as plain data, without what is as usual."""
+    """Return a value as plain data, without fields that have their default."""
     if isinstance(value, StrEnum):
         return str(value)
     if isinstance(value, tuple):
@@ -53,7 +53,7 @@ def to_plain(value: object) -> Any:
 
 
 def read_value(hint: Any, plain: object) -> Any:
-    """Return the value that plain data stands for; ScheduleError names the field as it stands in the data."""
+    """Return the value of plain data; ScheduleError names the field as the data does."""
     try:
         return decode(hint, _reader(hint)(plain))
     except ScheduleError as error:
@@ -138,7 +138,7 @@ def _plain_once(schedule: Once) -> str:
 
 @cache
 def _defaults(cls: type[DataclassInstance]) -> dict[str, Any]:
-    """Return what the fields of a class are when nobody says so; all of it never changes."""
+    """Return the default values of the fields of a class; they never change."""
     missing = dataclasses.MISSING
     return {
         field.name: field.default if field.default_factory is missing else field.default_factory()
@@ -201,7 +201,7 @@ def _strict_mapping(read: _Read, value: object) -> Any:
 
 
 def _strict_kind(kinds: dict[str, Any], value: object) -> Any:
-    """Find out which of several classes is meant: by the word, by `kind`, or by the field of that name."""
+    """Choose one of several classes: by the word, by `kind`, or by the field of that name."""
     if isinstance(value, str):
         value = {"kind": str(value)}
     if not isinstance(value, dict):
@@ -243,7 +243,7 @@ def _strict_once(read: _Read, value: object) -> Any:
 
 
 def decode_instant(text: str) -> int | str:
-    """Return the epoch milliseconds of an instant in UTC; what is none is left for others to refuse."""
+    """Return the epoch milliseconds of an instant in UTC; other values are returned for later checks to refuse."""
     try:
         return Once(text).due_at
     except ScheduleError:

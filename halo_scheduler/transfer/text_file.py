@@ -95,12 +95,14 @@ def text_of(content: bytes, *, most_bytes: int = MOST_BYTES) -> str:
     if content.count(b"\n") > MOST_LINES:
         raise FileError(f"the file has more than {MOST_LINES} lines; split it")
     if b"\0" in content:
-        raise FileError("the file is no text: it has NUL bytes", line=_line_at(content, content.index(b"\0")))
+        raise FileError(
+            "the file is not text: it has NUL bytes", line=_line_at(content, content.index(b"\0"))
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(
-            "the file is no text in UTF-8; convert it first", line=_line_at(content, error.start)
+            "the file is not UTF-8 text; convert it first", line=_line_at(content, error.start)
         ) from None
 
 
@@ -112,7 +114,7 @@ def too_many(path: str, line: int) -> FileError:
 def refuse_copies(size: int, jobs: int, line: int | None = None) -> None:
     """Refuse a file whose shared parts would become too large when copied into each job."""
     if size * jobs > MOST_COPIED:
-        raise FileError(f"what its {jobs} jobs have in common is too long for so many; split it", line=line)
+        raise FileError(f"what its {jobs} jobs share is too long for so many; split it", line=line)
 
 
 def under(path: str, key: str | int) -> str:

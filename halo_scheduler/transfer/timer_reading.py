@@ -36,14 +36,14 @@ _SOME_MONDAY = 1_767_571_200_000  # an instant to measure the distance of runs f
 _MOST_JITTER = 10
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})")
 _TRUTHS = {"1", "yes", "true", "on"}
-_FROM_THE_START = "it counts from when the machine or the timer started, which is no time"
+_FROM_THE_START = "it counts from the start of the computer or the timer, which is not a schedule"
 _WITHOUT_A_TIME = {
     "OnBootSec": _FROM_THE_START,
     "OnStartupSec": _FROM_THE_START,
     "OnActiveSec": _FROM_THE_START,
-    "OnClockChange": "Halo plans anew by itself when the clock jumps",
-    "OnTimezoneChange": "Halo plans anew by itself when the time zone changes",
-    "WakeSystem": "Halo does not wake a machine that sleeps; what was missed can be caught up",
+    "OnClockChange": "Halo replans when the clock jumps",
+    "OnTimezoneChange": "Halo replans when the time zone changes",
+    "WakeSystem": "Halo doesn't wake a sleeping computer; missed runs can be caught up",
 }
 _MEANINGLESS = {
     "Unit",
@@ -92,9 +92,7 @@ class _TimerReader:
 
     def read(self, find_unit: Callable[[str], bytes | None]) -> Drafts:
         if self._stem.endswith("@"):
-            raise FileError(
-                "this is a template for timers; copy it with the name of one, like backup@home.timer"
-            )
+            raise FileError("this is a timer template; copy it with an instance name, like backup@home.timer")
         self._leave_out()
         settings = [(name, setting) for name in _SCHEDULES for setting in self._timer.all("Timer", name)]
         if len(settings) > MOST_SCHEDULES:
@@ -102,7 +100,7 @@ class _TimerReader:
             raise FileError(f"it has more than {MOST_SCHEDULES} times; split it", line=line)
         schedules = list(self._schedules(settings))
         if not schedules and not self._faults:
-            why = "it has no time at which it would run: neither OnCalendar nor OnUnitActiveSec"
+            why = "it has no schedule: neither OnCalendar nor OnUnitActiveSec"
             self._left_out.append(LeftOut(what=f"{self._stem}.timer", why=why))
         jobs: list[Draft] = []
         if schedules:
@@ -115,7 +113,7 @@ class _TimerReader:
 
     def _leave_out(self) -> None:
         for name, setting in self._timer.names("Timer"):
-            why = _WITHOUT_A_TIME.get(name, "Halo has nothing like it")
+            why = _WITHOUT_A_TIME.get(name, "Halo has no equivalent")
             if name not in _MEANINGLESS and name not in _SCHEDULES and setting.value.lower() != "false":
                 self._left_out.append(LeftOut(what=f"{name}={setting.value}", why=why, line=setting.line))
 
@@ -136,7 +134,7 @@ class _TimerReader:
             template, _, rest = name.partition("@")
             content = find_unit(f"{template}@.{rest.rpartition('.')[2]}")
         if content is None:
-            message = f"{name}, which it starts, is not there beside it; put both into one folder"
+            message = f"{name}, which it starts, is missing; put both into one folder"
             self._faults.append(Fault(message=message, line=line))
             return None
         try:
@@ -228,7 +226,7 @@ def _unescaped(name: str) -> str:
 def _raised(schedule: _Schedule, setting: Setting) -> str:
     if not isinstance(schedule, Every) or not schedule.is_raised:
         return ""
-    return f"OnUnitActiveSec={setting.value} becomes {describe(schedule)}: nothing runs more often"
+    return f"OnUnitActiveSec={setting.value} becomes {describe(schedule)}: the shortest interval"
 
 
 def _schedule(name: str, text: str) -> _Schedule:
@@ -245,7 +243,7 @@ def _jitter(schedule: _Schedule, text: str) -> tuple[int, str]:
     spread_ms = read_span(text)
     distance_ms = _distance_ms(schedule)
     percent = 0 if distance_ms is None else min(_MOST_JITTER, max(1, round(100 * spread_ms / distance_ms)))
-    return percent, f"RandomizedDelaySec={text} becomes a spread of {percent} % of the time between its runs"
+    return percent, f"RandomizedDelaySec={text} becomes a random delay of up to {percent} % of the interval"
 
 
 def _distance_ms(schedule: _Schedule) -> int | None:

@@ -23,7 +23,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "s": " ", "a": "\a", "b": "\b", "f"
 _Part = TypeVar("_Part")
 _SHELL = "/bin/sh"
 _LONGEST_QUOTE = 80
-_LONGEST_QUOTED = 1_000  # before what is no text is taken out of it
+_LONGEST_QUOTED = 1_000  # before non-text is removed
 _LONGEST_CODE = 3
 _MOST_VARIABLES = 1_000
 _PREFIXES = "@-:+!|"
@@ -83,9 +83,7 @@ def read_unit(content: bytes) -> UnitFile:
         elif (match := _SETTING.fullmatch(line)) and section:
             found.setdefault((section, match[1]), []).append(Setting(match[2].strip(), number))
         else:
-            raise FileError(
-                "this is no line of a unit file; it would be Name=value in a [Section]", line=number
-            )
+            raise FileError("this is not a unit file line: expected Name=value in a [Section]", line=number)
     return UnitFile({key: tuple(settings) for key, settings in found.items()})
 
 
@@ -202,7 +200,7 @@ class ServiceReader:
         prefixes = words[0].removesuffix(first)
         filled_in = [self.filled_in(word) for word in (first, *words[1:])]
         if "@" in prefixes and len(filled_in) > 1:
-            del filled_in[1]  # what the program is to be called
+            del filled_in[1]  # argv[0] of the program
         if not first:
             raise ScheduleError("there is nothing to run")
         return _Step(tuple(filled_in), may_fail="-" in prefixes, fills_in=":" not in prefixes)
@@ -218,7 +216,7 @@ class ServiceReader:
 
         def fill_in(match: re.Match[str]) -> str:
             if match[1] not in self._specifiers:
-                raise ScheduleError(f"what {match[0]} stands for is known to systemd only; write it out")
+                raise ScheduleError(f"only systemd knows the value of {match[0]}; write it out")
             return self._specifiers[match[1]]
 
         return _SPECIFIER.sub(fill_in, text)
@@ -256,7 +254,7 @@ def _shell_words(step: _Step) -> str:
 def _shell_word(word: str) -> str:
     """Return a word for a shell, with variables expanded as systemd does."""
     if _VARIABLE.fullmatch(word) and _VARIABLE.fullmatch(word)["plain"]:  # type: ignore[index]
-        return word  # one that stands alone becomes as many words as it has
+        return word  # one that stands alone is split into words
     parts: list[str] = []
     end = 0
     for match in _VARIABLE.finditer(word):

@@ -36,7 +36,7 @@ _TAG_DIRECTIVE = re.compile("(?:^|[\\n\\r\x85\u2028\u2029])%TAG[ \\t]")
 _NO_TAG = {None, "!"}  # a lone exclamation mark only says that it is a text
 _INDENT = "  "
 _LONGEST_LIST = 90
-# The lists whose items stand apart.
+# The lists whose items are separated by empty lines.
 _APART = {"jobs:"}
 # Texts that need no quotes anywhere; a little less than YAML would allow.
 _PLAIN = re.compile(r"(?:[\w/.~$+(^]|-(?=[\w-]))(?:[\w /.~$+()^=@;<>&|!*'\"-]|:(?! |$)|(?<! )#)*(?<! )")
@@ -58,7 +58,7 @@ def read_yaml(content: bytes) -> TextFile:
     text = text_of(content)
     if found := _TAG_DIRECTIVE.search(text):
         # Tags are of no use here, and each takes the parser as long as all before it.
-        raise FileError("a %TAG line is not taken; leave it out", line=text.count("\n", 0, found.end()) + 1)
+        raise FileError("%TAG lines are not supported; remove it", line=text.count("\n", 0, found.end()) + 1)
     place = _Place(1)
     try:
         return TextFile(_Builder(text, place).build(), place)
@@ -181,10 +181,10 @@ class _Builder:
         if type(event) is AliasEvent or event.anchor is not None or event.tag not in _NO_TAG:
             raise self._refusal(event)
         if type(event) is not ScalarEvent:
-            raise self._error("a key must be a text", event)
+            raise self._error("a key must be text", event)
         key: str = event.value
         if key == _MERGE:
-            raise self._error("merge keys are not taken; write it out", event)
+            raise self._error("merge keys are not supported; write the fields out", event)
         if key in found:
             raise self._error(f"the key {shown(key)} is there twice", event)
         return key
@@ -199,7 +199,7 @@ class _Builder:
         """Return why a construct is not accepted."""
         if type(event) is AliasEvent or event.anchor is not None:
             return self._error("anchors and aliases are not taken; write it out", event)
-        return self._error(f"the tag {shown(event.tag)} is not taken; leave it out", event)
+        return self._error(f"the tag {shown(event.tag)} is not supported; remove it", event)
 
     def _error(self, message: str, event: Any) -> FileError:
         return FileError(message, line=_line(event), path=_joined(self._path))

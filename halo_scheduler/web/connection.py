@@ -113,19 +113,19 @@ def _read_headers(reader: _Reader) -> HTTPHeaderDict:
             return headers
         found = _HEADER.fullmatch(line)
         if found is None:
-            raise HTTPException("a header of its answer cannot be read")
+            raise HTTPException("a header cannot be read")
         name, value = found[1].decode("latin-1"), found[2].decode("latin-1")
-    raise HTTPException(f"its answer has more than {_MOST_HEADERS} headers")
+    raise HTTPException(f"it has more than {_MOST_HEADERS} headers")
 
 
 def _framing(headers: HTTPHeaderDict) -> tuple[bool, int | None]:
     """Return whether a response is chunked, and else its length; refuse one whose end is ambiguous."""
     lengths = set(headers.getlist("content-length"))
     if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
-        raise HTTPException("the length it tells of its answer makes no sense")
+        raise HTTPException("its Content-Length is invalid")
     encoding = headers.get("transfer-encoding", "").lower()
     if encoding not in {"", "chunked", "identity"}:
-        raise HTTPException("its answer has a Transfer-Encoding that nobody asked for")
+        raise HTTPException("it uses an unexpected Transfer-Encoding")
     is_chunked = encoding == "chunked"
     return is_chunked, None if is_chunked or not lengths else int(lengths.pop())
 
@@ -179,7 +179,7 @@ class _Reader(io.BufferedReader):
             if not is_whole and self.source.received:
                 raise IncompleteRead(line)
             if b"\r" in line[:-2]:
-                raise HTTPException("a header of its answer cannot be read")
+                raise HTTPException("a header cannot be read")
         return line
 
     def close(self) -> None:

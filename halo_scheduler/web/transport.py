@@ -301,7 +301,7 @@ def _is_ready(
     wanted: socket.socket, wakeup: socket.socket, timeout_s: float | None, *, for_writing: bool
 ) -> bool:
     """Wait until a socket is ready or the wakeup is sent; return whether either happened."""
-    if sys.platform == "win32":  # where a connection that failed is told of as an exception.
+    if sys.platform == "win32":  # Windows reports a failed connection as an exceptional condition.
         writers = [wanted] if for_writing else []
         return any(select.select([wakeup] if for_writing else [wakeup, wanted], writers, writers, timeout_s))
     poll = select.poll()

@@ -37,7 +37,7 @@ _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _READY, _IN_PROGRESS = "ready", "in-progress"
 _FOLDERS = {Verdict.DONE: "done", Verdict.FAILED: "failed", Verdict.RELEASED: _READY}
 _HEAD_BYTES = 4_096
-# A link is not followed, and nobody waits for whoever might write into a pipe. Not every system knows all of them.
+# Do not follow links, and do not block on a pipe without a writer. Not every system has all of them.
 _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
@@ -127,7 +127,7 @@ class Folder:
         try:
             return _claimed(path, name)
         except SourceError as error:
-            # Were it ready again, it would stand in the way of all others.
+            # If it were ready again, it would block all others.
             self.settle(Claim(item_id=item_id, key=note.key, place=path.name), Verdict.FAILED)
             note.drop()
             aside = message(MessageKind.ITEM_SET_ASIDE, error=error.message, folder=_FOLDERS[Verdict.FAILED])

@@ -65,7 +65,7 @@ class GithubApi:
         return self._reply(request, self._send(request), accepted)
 
     def change(self, method: str, url: str, payload: Any = None, *, accepted: Collection[int] = ()) -> Reply:
-        """Modify a resource. No retry: without a response, nobody knows whether it took effect."""
+        """Modify a resource. No retry: without a response, it is unknown whether it took effect."""
         request = self._request(method, url, payload=payload)
         return self._reply(request, self._send(request), accepted)
 

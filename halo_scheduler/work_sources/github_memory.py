@@ -72,7 +72,7 @@ class GithubMemory:
     def require_requests(self, source: GithubSource, needed: int) -> None:
         """Refuse work that needs more requests than remain."""
         limit, now_ms = self._limits.get(_counted_for(source)), self._now_ms()
-        # An end that lies far ahead is one from before the clock was set back.
+        # An end in the far future dates from before the clock was set back.
         if (
             limit is None
             or limit.remaining >= needed

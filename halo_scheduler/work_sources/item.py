@@ -61,7 +61,7 @@ class Verdict(StrEnum):
     DONE = "done"
     FAILED = "failed"
     RELEASED = "released"
-    """Nothing: somebody else may have it."""
+    """Do nothing: another program may have the item."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,14 +154,14 @@ def plain_body(content: bytes, total_bytes: int) -> tuple[str, str]:
 
 
 def result_comment(run: Run | None, output: bytes) -> str:
-    """Return what is said about an ended run where its item came from: its end, last line, duration and id."""
+    """Return the comment on the item of an ended run: its outcome, last line, duration and id."""
     if run is None:
         return ""
     took = "" if run.duration_ms is None else f" after {duration_in_words(run.duration_ms)}"
     error = f": {printed_line(run.error, _LONGEST_LINE)}" if run.error else ""
     lines = shown_text(output[-_TAIL_BYTES:]).splitlines()
     last = next((line for line in reversed(lines) if line.strip() and not line.startswith("::")), "")
-    # As code, it mentions nobody and links to nothing.
+    # Formatted as code, so that it creates no mentions or links.
     quoted = printed_line(last, _LONGEST_LINE).replace("`", "'")
     parts = [f"Halo: {run.outcome}{took}{error}", f"`{quoted}`" if quoted else "", f"Run `{run.id}`"]
     return "\n\n".join(filter(None, parts))

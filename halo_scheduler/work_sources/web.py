@@ -18,7 +18,7 @@ from halo_scheduler.work_sources.item import SourceError
 _DEADLINE_S = 30.0
 _MOST_BYTES = 10_000_000
 _MOST_REDIRECTS = 3
-# Only these promise that the same request is meant at the other address.
+# Only these redirects keep the method and the body.
 _SAME_METHOD = frozenset({307, 308})
 _REDIRECTS = frozenset({301, 302, 303}) | _SAME_METHOD
 _SAFE = frozenset({"GET", "HEAD"})

@@ -46,7 +46,7 @@ class WorkDesk:
         web: Web | None = None,
         comment_of: Callable[[str], str] = lambda _run_id: "",
     ) -> None:
-        """`comment_of` returns what is said about an ended run where its item came from."""
+        """`comment_of` returns the comment on the item of an ended run."""
         self._notes = ClaimNotes(folder)
         self._read_secrets = read_secrets
         self._environment = environment

@@ -256,12 +256,12 @@ def test_a_chosen_exit_code_asks_and_the_outcome_stays(
     )
     run = shop.run(action, reads_lines=reads_lines)
     assert (run.outcome, run.exit_code) == (outcome, 42)
-    assert _question(shop, run).text == "It ended with exit code 42 and asks for you.\nShall I delete it?"
+    assert _question(shop, run).text == "It ended with exit code 42 and needs input.\nShall I delete it?"
 
 
 def test_an_exit_code_that_asks_without_a_word_is_a_question_too(shop: AgentShop) -> None:
     run = shop.run(shell("exit 42", needs_input_code=42))
-    assert _question(shop, run).text == "It ended with exit code 42 and asks for you."
+    assert _question(shop, run).text == "It ended with exit code 42 and needs input."
 
 
 def test_a_question_in_words_goes_before_the_exit_code(shop: AgentShop) -> None:

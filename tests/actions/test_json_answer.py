@@ -78,9 +78,9 @@ def test_null_is_a_key_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("halo", "why"),
     [
-        ("every=5m", "it is no object"),
-        ([], "it is no object"),
-        (5, "it is no object"),
+        ("every=5m", "it is not an object"),
+        ([], "it is not an object"),
+        (5, "it is not an object"),
         ({}, "it needs every, next or both"),
         ({"every": None}, "it needs every, next or both"),
         ({"ttl": "5m"}, "it needs every, next or both"),

@@ -46,6 +46,6 @@ def test_a_fault_is_logged_and_the_next_work_is_done(monkeypatch: pytest.MonkeyP
     done: queue.SimpleQueue[str] = queue.SimpleQueue()
     monkeypatch.setattr(threads._LOG, "exception", done.put)
     pool.submit(lambda: done.put(str(1 / 0)))
-    assert "went wrong" in done.get(timeout=_LIMIT_S)
+    assert "failed" in done.get(timeout=_LIMIT_S)
     pool.submit(lambda: done.put("done"))
     assert done.get(timeout=_LIMIT_S) == "done"

@@ -262,7 +262,7 @@ def _with_line(content: bytes, old: bytes, new: bytes) -> bytes:
     ("old", "new", "why"),
     [
         (b'"version":1', b'"version":2', "newer Halo"),
-        (b'"format":"halo-archive"', b'"format":"something"', "no archive of Halo"),
+        (b'"format":"halo-archive"', b'"format":"something"', "not a Halo archive"),
         (b'"id":"00000000000000000000000000000003"', b'"id":"../../halo"', "damaged"),
         (b'"exit_code":3', b'"exit_code":99999999999999999999', "damaged"),
         (b'"outcome":"success"', b'"outcome":"running"', "damaged"),

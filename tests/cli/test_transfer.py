@@ -167,7 +167,7 @@ def test_of_a_large_file_with_a_fault_not_everything_is_shown() -> None:
     assert "  + echo 100\n" in done.stdout
     assert "echo 101" not in done.stdout
     assert "  … and 50 more\n" in done.stdout
-    assert "■ line 151: this is no line of a crontab" in done.stdout
+    assert "■ line 151: this is not a crontab line" in done.stdout
     assert "echo 150" in _halo("import", "-", "--skip-bad", stdin=f"{jobs}hello\n").stdout
 
 
@@ -184,7 +184,7 @@ def test_what_a_terminal_would_obey_is_shown_as_text() -> None:
     ("content", "sentence"),
     [
         (b"", "the file is empty"),
-        (b"\0\0", "the file is no text"),
+        (b"\0\0", "the file is not text"),
         (b"version: 1\njobs: [", "this is not YAML"),
         (b'{"version": 1, "jobs": [}', "this is not JSON"),
         (b"version: 1\n" + b"#" * (5 << 20), "larger than 5 MB"),
@@ -343,13 +343,13 @@ def test_a_crontab_says_what_it_cannot_hold() -> None:
         "",
         "# Jobs that cannot be written as a crontab:",
         "# ask: it asks an agent",
-        "# hand: it runs only by hand or after another job",
-        "# key: it is given secrets, which a crontab must not hold",
-        "# last: cron knows no last days and no second Mondays",
+        "# hand: it runs only manually or after another job",
+        "# key: it uses secrets, which a crontab must not contain",
+        "# last: cron has no last days and no nth weekdays",
         "# lines: its command has several lines",
         "# long: its command is longer than the 998 characters that every cron takes",
-        "# odd: it runs every 7 minutes from its own beginning, which cron cannot count",
-        "# seconds: cron knows no seconds",
+        "# odd: it runs every 7 minutes from its own start, which cron cannot express",
+        "# seconds: cron has no seconds",
         "# web: it sends an HTTP request",
     ]
 

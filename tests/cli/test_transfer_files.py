@@ -69,7 +69,7 @@ def test_a_crontab_is_taken_in_from_standard_input() -> None:
     ]
     assert told[1][1].startswith("MAILTO=me: Halo sends no mail")
     assert told[2][1].startswith("@reboot /opt/start: @reboot isn't a schedule; leave this line")
-    assert told[4][1].startswith("there is no command behind the time")
+    assert told[4][1].startswith("there is no command after the time")
     assert _halo("import", "-", "--yes", "--skip-bad", stdin=crontab).exit_code == 0
     (job,) = _jobs().values()
     assert (job.name, job.schedule, job.status_reason) == (
@@ -142,7 +142,7 @@ def test_of_several_files_a_fault_says_in_which_it_is(home: Path) -> None:
     done = _halo("import", good, bad)
     assert f"■ {bad}, line 2: OnCalendar=sometimes: it is not understood" in done.stdout
     _write(bad, "nonsense")
-    assert f"■ {bad}, line 1: this is no line of a unit file" in _halo("import", good, bad).stdout
+    assert f"■ {bad}, line 1: this is not a unit file line" in _halo("import", good, bad).stdout
 
 
 def test_of_several_files_one_that_is_none_can_be_skipped(home: Path) -> None:
@@ -152,7 +152,7 @@ def test_of_several_files_one_that_is_none_can_be_skipped(home: Path) -> None:
     both = (home / "a@.timer", home / "b.timer", "--yes")
     refused = _halo("import", *both)
     assert refused.exit_code != 0
-    assert f"■ {home / 'a@.timer'}: this is a template for timers" in refused.stdout
+    assert f"■ {home / 'a@.timer'}: this is a timer template" in refused.stdout
     assert _jobs() == {}
     assert _halo("import", *both, "--skip-bad").exit_code == 0
     assert set(_jobs()) == {"b"}
@@ -184,7 +184,7 @@ def test_a_unit_is_looked_for_beside_its_timer_only(home: Path) -> None:
     (home / "units").mkdir()
     _write(home / "b.service", "[Service]\nExecStart=/bin/b\n")
     _write(home / "units" / "b.timer", "[Timer]\nOnCalendar=daily\nUnit=../b.service\n")
-    assert "../b.service, which it starts, is not there" in _halo("import", home / "units" / "b.timer").stdout
+    assert "../b.service, which it starts, is missing" in _halo("import", home / "units" / "b.timer").stdout
 
 
 def test_a_pipe_is_read_to_its_end() -> None:
@@ -300,10 +300,7 @@ def test_a_fault_in_one_file_keeps_all_of_them_out(folder: Path) -> None:
 def test_the_same_job_in_two_files_is_a_fault(folder: Path) -> None:
     _write(folder / "again.yaml", (folder / "report.yaml").read_text())
     done = _halo("apply", folder, "--yes")
-    assert (
-        "■ report.yaml, line 2, name: another job that is taken in has this name, in again.yaml"
-        in done.stdout
-    )
+    assert "■ report.yaml, line 2, name: another imported job has this name, in again.yaml" in done.stdout
 
 
 def test_hidden_and_other_files_are_not_read(folder: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_look_that_never_ends_is_not_waited_for_and_not_begun_twice() -> None:
         states = list(pool.map(prober.check, [dead] * 3))
     until(lambda: looks)
     assert looks == [dead]
-    sentence = "There is no answer yet; a job that starts only when /mnt/dead is there would wait."
+    sentence = "No result yet; a job that starts only when /mnt/dead is there would wait."
     assert set(states) == {ConditionState(True, None, sentence)}
     forever.set()
     patient = Prober(stare)

@@ -105,7 +105,7 @@ def test_an_engine_that_died_is_named_with_what_it_left(scheduler: Scheduler) ->
     scheduler._store.lease.take(_row(pid=2**22 + 1))
     finding = only(found_by(check_engine, scheduler.path, _NOW + 60_000))
     assert finding.mark is Mark.LOOK
-    assert "ended unexpectedly 1 min ago. 1 run under way is not supervised." in finding.what
+    assert "ended unexpectedly 1 min ago. 1 run is active but not supervised." in finding.what
 
 
 @pytest.mark.usefixtures("listening")

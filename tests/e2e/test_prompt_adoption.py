@@ -110,7 +110,7 @@ def test_what_it_asks_with_its_exit_code_does_not_wait_for_secrets(house: House)
     assert house.end_of(run_id).exit_code == 42
     question = house.scheduler.questions.of_run(run_id)
     assert question is not None
-    assert question.text == "It ended with exit code 42 and asks for you."
+    assert question.text == "It ended with exit code 42 and needs input."
     house.wait_until_cleared()
     assert "[output withheld" in house.text(run_id)
 

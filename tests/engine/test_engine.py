@@ -126,7 +126,7 @@ def test_once_runs_once_and_is_done(bench: Bench) -> None:
     bench.finish(run, Outcome.FAILURE)
     job = bench.job(job_id)
     assert (job.status, job.status_reason, job.next_run_at) == (JobStatus.DISABLED, StatusReason.DONE, None)
-    with pytest.raises(ScheduleError, match="its one time is past"):
+    with pytest.raises(ScheduleError, match="its only time is in the past"):
         bench.scheduler.resume_job(job_id)
 
 
@@ -512,7 +512,7 @@ def test_a_once_that_is_done_cannot_be_resumed_during_a_run_by_hand(bench: Bench
     bench.finish(run)
     bench.scheduler.trigger(job_id)
     bench.tick()
-    with pytest.raises(ScheduleError, match="its one time is past"):
+    with pytest.raises(ScheduleError, match="its only time is in the past"):
         bench.scheduler.resume_job(job_id)
 
 

@@ -48,7 +48,7 @@ def test_a_fault_in_clearing_away_doubles_no_end_and_keeps_nobody_from_starting(
         with monkeypatch.context() as context:
             context.setattr(engine.resources, "clear_spool", stumble)
             scheduler.tick()
-        assert "could not be cleared away" in caplog.text
+        assert "could not be cleaned up" in caplog.text
 
         def is_over() -> bool:
             engine.wait_for_end(1)

@@ -184,7 +184,7 @@ class SchedulerMachine(SurroundedMachine):
         except JobNotFoundError:
             assert self.bench.scheduler.get_job(job_id) is None
         except ScheduleError as error:
-            assert "one time is past" in str(error)
+            assert "only time is in the past" in str(error)
 
     @rule(job_id=jobs)
     def remove(self, job_id: str) -> None:

@@ -165,7 +165,7 @@ def test_a_fault_in_looking_counts_as_unknown(
     (run,) = bench.tick(_HOUR)
     assert run.job_id == other
     assert _waiting(bench, job_id)[0] is WaitingFor.CONDITION
-    assert "could not be looked at" in caplog.text
+    assert "could not be checked" in caplog.text
 
 
 def test_a_fault_in_following_keeps_nobody_from_starting(

@@ -180,7 +180,7 @@ def test_a_claim_that_forgets_what_is_due_is_noticed_and_mended(
 
     qtbot.waitUntil(has_alarm)
     assert [alarm.kind for alarm in alarms] == [AlarmKind.STARVED]
-    assert "nothing is started" in caplog.text
+    assert "none is started" in caplog.text
     # The engine claims anew, so what was broken is gone.
     qtbot.waitUntil(lambda: bool(scheduler.get_run_log(job_id)))
     assert scheduler.runs.alarms(0) == alarms

@@ -130,7 +130,7 @@ def test_the_portal_is_asked_when_logind_gives_no_lock(buses: Buses) -> None:
 
 def test_a_logind_that_is_silent_is_not_waited_for(buses: Buses, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bus_module, "ANSWER_LIMIT_S", 0.1)
-    with LoginService(buses, is_silent=True), pytest.raises(OSError, match="nobody answers"):
+    with LoginService(buses, is_silent=True), pytest.raises(OSError, match="no reply"):
         LogindGrip("a run")
 
 
@@ -155,14 +155,15 @@ def test_a_portal_that_refuses_is_said(buses: Buses, awake: KeepAwake) -> None:
     with PortalService(buses, response=2):
         awake.hold("run", "backup runs", sentences.put)
         sentence = sentences.get(timeout=_LIMIT_S)
-    assert (
-        sentence == "logind does not help (it does not run here); nor does the desktop (the portal refused)"
-    )
+    assert sentence == "logind failed (it does not run here); the desktop portal failed (the portal refused)"
 
 
 def test_a_portal_of_nonsense_is_said(buses: Buses) -> None:
     for nonsense in (("u", (7,)), ("s", ("no path",)), (None, ())):
-        with PortalService(buses, nonsense=nonsense), pytest.raises(OSError, match="nor does the desktop"):
+        with (
+            PortalService(buses, nonsense=nonsense),
+            pytest.raises(OSError, match="the desktop portal failed"),
+        ):
             PortalGrip("a run")
 
 
@@ -313,7 +314,7 @@ def test_a_windows_that_refuses_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("platform", "fault"),
-    [("win32", "cannot ask Windows"), ("darwin", "caffeinate"), ("beos", "no way known")],
+    [("win32", "cannot call the Windows API"), ("darwin", "caffeinate"), ("beos", "not supported")],
 )
 def test_each_system_has_its_own_way(monkeypatch: pytest.MonkeyPatch, platform: str, fault: str) -> None:
     monkeypatch.setattr(sys, "platform", platform)

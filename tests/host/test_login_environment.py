@@ -197,7 +197,7 @@ def test_a_failing_second_answer_leaves_the_first(caplog: pytest.LogCaptureFixtu
     assert login.get() == {"A": "1"}
     assert login.get() == {"A": "1"}
     assert answers.asked == 2
-    assert "did not tell its environment" in caplog.text
+    assert "did not print its environment" in caplog.text
 
 
 def test_without_an_answer_jobs_get_what_we_have(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,7 +260,7 @@ def test_followers_are_changed_as_a_whole_and_the_job_waits_for_a_person(schedul
         ({"followers": [{"job_id": "before"}]}, "job → before → job"),
         ({"followers": {"job_id": "before"}}, "followers: must be a list"),
         ({"followers": [{"job_id": "other", "on": "never"}]}, r"followers\[0\].on: must be one of"),
-        ({"followers": [{"job_id": "other"}] * 2}, "the same job follows twice"),
+        ({"followers": [{"job_id": "other"}] * 2}, "the same job is listed twice"),
         ({"policy": {"conditions": [{"kind": "moon"}]}}, r"policy.conditions\[0\].kind: must be one of"),
         ({"policy": {"conditions": [{"kind": "path", "path": "x"}]}}, r"policy.conditions\[0\].path: "),
         ({"policy": {"condition_deadline": "soon"}}, "policy.condition_deadline: "),

@@ -171,7 +171,7 @@ def test_followers_survive_json() -> None:
         (("1",), "followers[0]: must be a Follower"),
         (
             (Follower(job_id="1"), Follower(job_id="1", on=FollowOn.FAILURE)),
-            "followers[1]: the same job follows twice; choose `always` instead",
+            "followers[1]: the same job is listed twice; choose `always` instead",
         ),
         (
             tuple(Follower(job_id=str(n)) for n in range(MOST_FOLLOWERS + 1)),

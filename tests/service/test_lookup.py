@@ -106,5 +106,5 @@ def test_a_job_that_cannot_be_read_here_says_so(scheduler: Scheduler) -> None:
         ['{"kind":"cron","cron":"0 9 * * *","timezone":"Mars/Base"}', job_id],
     )
     assert _refusal(scheduler, "broken") == (
-        "the job 'broken' cannot be read here; look what is wrong with: halo doctor"
+        "the job 'broken' cannot be read here; find out why with: halo doctor"
     )

@@ -157,7 +157,7 @@ def test_enabling_a_once_that_is_done_needs_a_new_time(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Once(START + _HOUR))
     bench.finish(bench.tick(_HOUR)[0])
     assert not bench.job(job_id).enabled
-    with pytest.raises(ScheduleError, match="its one time is past; give the job a new time instead"):
+    with pytest.raises(ScheduleError, match="its only time is in the past; give the job a new time instead"):
         bench.scheduler.update_job(job_id, enabled=True)
     bench.scheduler.update_job(job_id, enabled=True, schedule=Once(START + 3 * _HOUR))
     assert bench.job(job_id).next_run_at == START + 3 * _HOUR

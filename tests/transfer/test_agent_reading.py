@@ -177,12 +177,12 @@ def test_a_schedule_that_is_none_is_a_fault_with_its_line(schedule: str, fault: 
     ("text", "refusal"),
     [
         ("name: 5\nschedules: {}\n", "name: must be text"),
-        ("name: a\nschedules: [x]\n", "line 2, schedules: must be a map of schedules"),
+        ("name: a\nschedules: [x]\n", "line 2, schedules: must map names to schedules"),
         (
             "name: a\nschedules: {}\ninstances: {max_concurrent: many}\n",
             "line 3, instances.max_concurrent: must be",
         ),
-        ("version: 1\nagents: [{path: a.yaml}]\n", "line 2: this is the file of a fleet"),
+        ("version: 1\nagents: [{path: a.yaml}]\n", "line 2: this is a fleet file"),
     ],
 )
 def test_what_is_no_agent_is_refused(text: str, refusal: str) -> None:
@@ -198,7 +198,7 @@ def test_an_agent_of_too_much_is_refused() -> None:
 
 def test_what_all_schedules_share_is_not_copied_without_end() -> None:
     schedules = "".join(f"  s{number}: {{type: chat}}\n" for number in range(1_000))
-    with pytest.raises(FileError, match="line 3: what its 1000 jobs have in common is too long for so many"):
+    with pytest.raises(FileError, match="line 3: what its 1000 jobs share is too long for so many"):
         read_jobs(f"name: a\nprompt: {'x' * 30_000}\nschedules:\n{schedules}".encode(), "a.yaml")
 
 

@@ -62,14 +62,14 @@ def test_a_command_is_written_for_a_plain_shell(action: Command, line: str) -> N
         (
             Command(argv=("x",)),
             After("5m"),
-            "it runs 5 minutes after it finishes, and cron knows no ends of runs",
+            "it runs 5 minutes after it finishes, and cron does not know when runs end",
         ),
         (Command(argv=("x",)), Once(5), "it runs once"),
         (Reminder(title="Stand up"), _CRON, "it is a reminder"),
         (Callback("f"), _CRON, "it calls a function of another program"),
         (Prompt(text="x"), _CRON, "it asks an agent"),
-        (Command(argv=("x",), work_source=FolderSource(path="/x")), _CRON, "it is given work items"),
-        (Command(argv=("x",)), Cron("0 0 * * MON#2"), "cron knows no last days and no second Mondays"),
+        (Command(argv=("x",), work_source=FolderSource(path="/x")), _CRON, "it has a work queue"),
+        (Command(argv=("x",)), Cron("0 0 * * MON#2"), "cron has no last days and no nth weekdays"),
     ],
 )
 def test_what_cron_cannot_do_is_said(action: Any, schedule: Schedule, reason: str) -> None:

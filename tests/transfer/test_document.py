@@ -147,7 +147,7 @@ def _read(content: bytes) -> tuple[Draft, ...]:
             "version: 1\ntasks: []\n",
             "line 2, tasks: is not a known field; known are version, groups",
         ),
-        ("version: 1\n", "version: 1\ngroups: 3\n", "line 2, groups: must be an object"),
+        ("version: 1\n", "version: 1\ngroups: 3\n", "line 2, groups: must map names to groups"),
         ("version: 1\n", "version: 1\ngroups: {a: 2}\n", "line 2, groups.a: must be an object, like"),
         ("version: 1\n", "version: 1\ngroups: {a: {max: 2}}\n", "line 2, groups.a.max: is not a known field"),
         (
@@ -183,9 +183,9 @@ def test_a_bad_job_does_not_keep_the_others_out() -> None:
         (b"jobs: []", "line 1, version: is missing; write version: 1"),
         (b"version: 3\njobs: []", "line 1, version: must be 1 or 2; a newer one needs a newer Halo"),
         (b"version: one\njobs: []", "line 1, version: must be 1"),
-        (b"- name: backup", "line 1: this file holds no jobs of Halo"),
-        (b"backup", "line 1: this file holds no jobs of Halo"),
-        (b"", "this file holds no jobs of Halo"),
+        (b"- name: backup", "line 1: this is not a Halo job file"),
+        (b"backup", "line 1: this is not a Halo job file"),
+        (b"", "this is not a Halo job file"),
     ],
 )
 def test_a_file_of_another_form_is_refused(content: bytes, refusal: str) -> None:

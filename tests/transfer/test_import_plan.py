@@ -99,8 +99,8 @@ def test_a_name_that_another_job_has_is_refused() -> None:
 def test_a_name_and_an_id_are_there_once_in_a_file() -> None:
     plan = _plan(_draft("a"), _draft("a"), _draft("b", job_id="x"), _draft("c", job_id="x"))
     assert _faults(plan) == [
-        "name: another job that is taken in has this name",
-        "id: another job that is taken in has this id",
+        "name: another imported job has this name",
+        "id: another imported job has this id",
     ]
     assert list(plan.new_ids) == ["a", "b"]
 
@@ -108,7 +108,7 @@ def test_a_name_and_an_id_are_there_once_in_a_file() -> None:
 def test_of_twins_in_two_files_both_are_named() -> None:
     first, second = replace(_draft("a"), file="one.yaml"), replace(_draft("a"), file="two.yaml")
     assert _faults(_plan(first, second)) == [
-        "two.yaml, name: another job that is taken in has this name, in one.yaml"
+        "two.yaml, name: another imported job has this name, in one.yaml"
     ]
 
 
@@ -196,7 +196,7 @@ def test_a_follower_is_found_by_the_name_it_will_have() -> None:
     plan = _plan(_draft("a", "newer"), _draft("newer", job_id="o"), jobs=jobs)
     assert plan.created[0].spec.followers == (Follower(job_id="o"),)
     assert _faults(_plan(_draft("a", "old"), _draft("newer", job_id="o"), jobs=jobs)) == [
-        "followers[0]: there is no job named 'old' that could follow"
+        "followers[0]: there is no job named 'old' to run next"
     ]
 
 
@@ -216,16 +216,16 @@ def test_a_follower_by_id_is_one_that_is_there_or_was_there() -> None:
     carried = _plan(following("x"), _draft("b", job_id="x"), jobs={"b": _spec("b")})
     assert carried.created[0].spec.followers[0].job_id == "b"
     assert _faults(_plan(following("gone"))) == [
-        "followers[0]: there is no job with the id 'gone' that could follow"
+        "followers[0]: there is no job with the id 'gone' to run next"
     ]
 
 
 def test_a_job_that_cannot_be_takes_those_that_need_it_with_it() -> None:
     plan = _plan(_draft("a", "b"), _draft("b", "c"), _draft("c", "nobody"), _draft("d"))
     assert _faults(plan) == [
-        "followers[0]: there is no job named 'nobody' that could follow",
-        "followers[0]: there is no job named 'c' that could follow",
-        "followers[0]: there is no job named 'b' that could follow",
+        "followers[0]: there is no job named 'nobody' to run next",
+        "followers[0]: there is no job named 'c' to run next",
+        "followers[0]: there is no job named 'b' to run next",
     ]
     assert list(plan.new_ids) == ["d"]
 
@@ -249,7 +249,7 @@ def test_a_name_that_is_not_given_up_is_not_free() -> None:
     jobs = {"1": _spec("a"), "2": _spec("b")}
     plan = _plan(_draft("c", "nobody", job_id="1"), _draft("a", job_id="2"), _draft("d", "a"), jobs=jobs)
     assert _faults(plan) == [
-        "followers[0]: there is no job named 'nobody' that could follow",
+        "followers[0]: there is no job named 'nobody' to run next",
         "name: there is already another job named 'a'; choose another name",
     ]
     # Who was to follow is still there, by its own name.
@@ -311,7 +311,9 @@ def test_a_circle_through_the_trash_is_refused() -> None:
 
 def test_a_new_time_that_is_past_leaves_a_job_out() -> None:
     plan = _plan(_draft("a", schedule=Once(_NOW)), _draft("b", schedule=Once(_NOW + 1)))
-    assert [(one.what, one.why.partition(":")[0]) for one in plan.left_out] == [("a", "its one time is past")]
+    assert [(one.what, one.why.partition(":")[0]) for one in plan.left_out] == [
+        ("a", "its only time is in the past")
+    ]
     assert list(plan.new_ids) == ["b"]
 
 
@@ -320,7 +322,7 @@ def test_what_would_follow_but_is_past_is_left_out_and_no_fault() -> None:
     plan = _plan(_draft("a", "over", "b"), over, _draft("b"))
     assert plan.faults == ()
     assert [(one.what, one.why) for one in plan.left_out][1:] == [
-        ("a", "over, which would run after it, is left out")
+        ("a", "over, which should run after it, is skipped")
     ]
     (follower,) = plan.created[0].spec.followers
     assert follower.job_id == "new-b"

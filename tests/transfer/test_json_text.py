@@ -36,9 +36,9 @@ def test_every_text_can_be_walked_through(data: object) -> None:
     ("content", "refusal"),
     [
         (b'{"a": 1,\n"b": }', "line 2: this is not JSON: Expecting value"),
-        (b'{"a": {"b": 1,\n"c": 2,\n"b": 3}}', "line 3, a.b: this key is there twice"),
-        (b'{"a":\nNaN}', "line 2: this is not JSON: NaN is no number"),
-        (b'{"NaN":\n-Infinity}', "line 2: this is not JSON: -Infinity is no number"),
+        (b'{"a": {"b": 1,\n"c": 2,\n"b": 3}}', "line 3, a.b: this key appears twice"),
+        (b'{"a":\nNaN}', "line 2: this is not JSON: NaN is not a JSON number"),
+        (b'{"NaN":\n-Infinity}', "line 2: this is not JSON: -Infinity is not a JSON number"),
         (b'{"a": "\\"",\n"b": ' + b"1" * 5_000 + b"}", "line 2: this is not JSON: a number has more"),
         (b'[{}, [{"}": 1}],\n{"a": [{"b": 1, "c": 2},\n{"b": {}, "b": 3}]}]', "line 3, [2].a[1].b: this key"),
         (b"[" * 100_000, "line 1: it is nested deeper than 32 levels"),
@@ -56,7 +56,7 @@ def test_every_text_can_be_walked_through(data: object) -> None:
         ),
         (b"[" + b"{}," * 1_700_000 + b'{"b": 1, "b": 1}]', "the file has more than 200000 entries"),
         (b"", "line 1: this is not JSON"),
-        (b'"\xff"', "line 1: the file is no text in UTF-8"),
+        (b'"\xff"', "line 1: the file is not UTF-8 text"),
     ],
 )
 def test_what_is_no_json_is_refused(content: bytes, refusal: str) -> None:

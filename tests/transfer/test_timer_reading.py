@@ -61,7 +61,7 @@ def test_a_timer_becomes_a_job() -> None:
 def test_a_timer_is_known_by_what_is_in_it() -> None:
     drafts = read_jobs(_TIMER.encode())
     assert [str(fault) for fault in drafts.faults] == [
-        "timer.service, which it starts, is not there beside it; put both into one folder"
+        "timer.service, which it starts, is missing; put both into one folder"
     ]
 
 
@@ -129,7 +129,7 @@ def test_what_cron_cannot_say_is_a_fault_with_its_line() -> None:
 def test_a_random_delay_becomes_a_spread(schedule: str, delay: str, percent: int) -> None:
     drafts = _read(f"[Timer]\n{schedule}\nRandomizedDelaySec={delay}\n")
     assert _spec(drafts).policy.jitter_percent == percent
-    told = f"RandomizedDelaySec={delay} becomes a spread of {percent} % of the time between its runs"
+    told = f"RandomizedDelaySec={delay} becomes a random delay of up to {percent} % of the interval"
     assert drafts.jobs[0].notes == (() if delay == "0" else (told,))
 
 
@@ -170,12 +170,12 @@ def test_an_instance_of_a_template_knows_its_name() -> None:
 @pytest.mark.parametrize(
     ("service", "message"),
     [
-        (None, "backup.service, which it starts, is not there beside it"),
+        (None, "backup.service, which it starts, is missing"),
         ("[Service]\n", "its service: its service has no ExecStart"),
-        ("[Service]\nExecStart=/bin/x %H\n", "its service: what %H stands for is known to systemd only"),
+        ("[Service]\nExecStart=/bin/x %H\n", "its service: only systemd knows the value of %H"),
         ('[Service]\nExecStart=/bin/x "open\n', "its service: a quote is not closed in"),
         ("[Service]\nExecStart=-\n", "its service: there is nothing to run"),
-        ("nonsense", "backup.service: line 1: this is no line of a unit file"),
+        ("nonsense", "backup.service: line 1: this is not a unit file line"),
         ("[Service]\nExecStart=/x\nTimeoutStartSec=soon\n", "its service: the time span 'soon'"),
     ],
 )
@@ -244,11 +244,11 @@ def test_home_is_where_a_job_is_at_home() -> None:
 @pytest.mark.parametrize(
     ("content", "name", "refusal"),
     [
-        (b"[Timer]\nOnCalendar\n", "a.timer", "line 2: this is no line of a unit file"),
-        (b"OnCalendar=daily\n", "a.timer", "line 1: this is no line of a unit file"),
-        (b"[Service]\nExecStart=x\n", "a.service", "take in its .timer file instead"),
-        (b"[Timer]\n\0", "a.timer", "line 2: the file is no text"),
-        (b"[Timer]\nOnCalendar=daily\n", "a@.timer", "this is a template for timers"),
+        (b"[Timer]\nOnCalendar\n", "a.timer", "line 2: this is not a unit file line"),
+        (b"OnCalendar=daily\n", "a.timer", "line 1: this is not a unit file line"),
+        (b"[Service]\nExecStart=x\n", "a.service", "import its .timer file instead"),
+        (b"[Timer]\n\0", "a.timer", "line 2: the file is not text"),
+        (b"[Timer]\nOnCalendar=daily\n", "a@.timer", "this is a timer template"),
     ],
 )
 def test_what_is_no_timer_is_refused(content: bytes, name: str, refusal: str) -> None:
@@ -312,7 +312,7 @@ def test_a_fault_does_not_repeat_a_text_without_end() -> None:
 
 def test_what_would_run_too_often_is_told() -> None:
     (draft,) = _read("[Timer]\nOnUnitActiveSec=500ms\n").jobs
-    assert draft.notes == ("OnUnitActiveSec=500ms becomes every 10 seconds: nothing runs more often",)
+    assert draft.notes == ("OnUnitActiveSec=500ms becomes every 10 seconds: the shortest interval",)
 
 
 @pytest.mark.parametrize(

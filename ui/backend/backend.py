@@ -78,7 +78,7 @@ class Backend(QObject):
     trouble_changed = Signal(object)
     """A StoreTrouble, or None when the store can be written again."""
     crash_found = Signal(object)
-    """The Crash of an earlier Halo of which nobody was told yet, or None."""
+    """The Crash of an earlier Halo that was not reported yet, or None."""
     _answered = Signal(object)
     _changed_here = Signal(object)
     _done_with = Signal(object)

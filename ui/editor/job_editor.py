@@ -45,9 +45,9 @@ class JobEditor(QDialog):
     job_requested = Signal(str)
     """The id of another job in its chain to open."""
     quiet_times_requested = Signal()
-    """The settings are to be opened at the quiet hours."""
+    """Requests the quiet hours page of the settings."""
     secrets_requested = Signal()
-    """The settings are to be opened at the secrets."""
+    """Requests the secrets page of the settings."""
 
     def __init__(
         self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget | None = None

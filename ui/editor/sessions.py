@@ -44,9 +44,9 @@ class EditorSessions(QObject):
 
     job_saved = Signal(str)
     quiet_times_requested = Signal()
-    """The settings are to be opened at the quiet hours."""
+    """Requests the quiet hours page of the settings."""
     secrets_requested = Signal()
-    """The settings are to be opened at the secrets."""
+    """Requests the secrets page of the settings."""
     fault = Signal(str)
 
     def __init__(
@@ -369,7 +369,7 @@ class _ChangedElsewhereError(SchedulerError):
 
 
 def _refuse_conflicts(job: Job, before: JobSpec, changes: dict[str, Any]) -> None:
-    """Refuse to overwrite, without a word, what was changed elsewhere since the editor opened."""
+    """Refuse to silently overwrite changes made elsewhere since the editor opened."""
     changed = {
         name: getattr(job, name)
         for name, value in changes.items()

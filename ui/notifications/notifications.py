@@ -141,7 +141,7 @@ class Notifications(QObject):
         self._awaited = awaited
 
     def _time_out(self) -> None:
-        self._give_up("nobody answers on the bus")
+        self._give_up("no reply on the bus")
 
     def _give_up(self, reason: object) -> None:
         """Disconnect and pass the waiting notices to the fallback; the next notice reconnects."""

@@ -130,7 +130,7 @@ class NotificationService:
             case (list(names),):
                 self._capabilities = frozenset(map(str, names))
             case _:
-                raise CallError("it does not say what it can do")
+                raise CallError("it does not report its capabilities")
 
     def _take_number(self, body: tuple[Any, ...]) -> None:
         match body:

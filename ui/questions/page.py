@@ -18,7 +18,7 @@ from ui.widgets.labels import label
 from .card import QuestionCard
 
 _WIDEST = 760
-# Each question has its own text field; nobody answers more than this at once.
+# Each question has its own text field; more than this at once is not useful.
 _MOST_CARDS = 30
 # Text fields are slow to make; more at a time would be noticeable.
 _AT_ONCE = 4

@@ -172,7 +172,7 @@ def with_shortcut(text: str, shortcut: str) -> str:
 
 
 def beginning(text: str, longest: int) -> str:
-    """Return a text up to a length; an ellipsis shows that it goes on, also behind many blanks."""
+    """Return a text up to a length; an ellipsis shows that it continues, also after many blanks."""
     if len(text) <= longest:
         return text
     shown = text[:longest].rstrip()

@@ -127,7 +127,7 @@ def _format_of(output: str) -> str:
 
 @contextmanager
 def _written_whole(output: str, *, is_private: bool = False) -> Iterator[BinaryIO]:
-    """Write a file so that nobody ever finds a half of it; what is no plain file is written to as it is."""
+    """Write a file atomically; anything but a regular file is written to directly."""
     path = Path(output)
     try:
         if path.exists() and not path.is_file():
@@ -140,7 +140,7 @@ def _written_whole(output: str, *, is_private: bool = False) -> Iterator[BinaryI
             with os.fdopen(descriptor, "wb") as file:
                 yield file
             if not is_private:
-                # As any other new file: what was there before keeps its own permissions.
+                # Like any other new file; an existing file keeps its permissions.
                 Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
             Path(name).replace(path)
         except BaseException:

@@ -144,7 +144,7 @@ def _resume_one(scheduler: Scheduler, job: Job) -> None:
             raise
         command = f"halo edit {shlex.quote(job.name)} --once WHEN"
         raise click.ClickException(
-            f"the one time of {job.name} is past; set a new one with: {command}"
+            f"the only time of {job.name} is in the past; set a new one with: {command}"
         ) from error
 
 

@@ -28,7 +28,7 @@ def confirm(question: str) -> bool | None:
 
 
 def require_yes(question: str) -> None:
-    """Stop unless the user at the terminal agrees; without a terminal, as in scripts, only --yes goes on."""
+    """Stop unless the user confirms at the terminal; scripts without a terminal need --yes."""
     answer = confirm(question)
     if answer is None:
         raise click.ClickException("nothing was changed: there is no terminal for the question; add --yes")

@@ -40,7 +40,7 @@ def without_garbage_collection() -> Iterator[None]:
 
 @contextmanager
 def open_archive(files: Sequence[str]) -> Iterator[Archive | None]:
-    """Open an archive that stands in the only file or in standard input; None if there are only job files.
+    """Open an archive given as the only file or on standard input; None if there are only job files.
 
     An archive is read twice, so that one from standard input is kept in a private temporary file meanwhile.
     """

@@ -52,7 +52,7 @@ def system_autostart() -> Autostart:
 def login_command(*, hidden: bool = True) -> list[str]:
     """Return the command that starts this installation of the desktop program from any directory."""
     if not sys.executable:
-        raise SchedulerError("this Python does not know its own place, so it cannot be started at login")
+        raise SchedulerError("the path of this Python is unknown, so it cannot be started at login")
     # -P: a folder "ui" in the session's working directory must not be imported.
     return [_without_console(sys.executable), "-P", "-m", "ui", *(["--hidden"] if hidden else [])]
 

@@ -84,7 +84,7 @@ def test_a_job_whose_one_time_is_past_is_told_how_it_gets_a_new_one() -> None:
     done = _halo("resume", "call home")
     assert done.exit_code == 1
     assert (
-        "the one time of call home is past; set a new one with: halo edit 'call home' --once WHEN"
+        "the only time of call home is in the past; set a new one with: halo edit 'call home' --once WHEN"
         in done.stderr
     )
 

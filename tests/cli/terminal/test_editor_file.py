@@ -149,7 +149,7 @@ def test_a_change_in_the_file_changes_that_and_nothing_else(
     [
         ("echo '&a [*a]' >\"$1\"", "anchors and aliases are not taken"),
         ("echo 'name: [' >\"$1\"", "this is not YAML"),
-        ("printf '\\377\\376' >\"$1\"", "no text in UTF-8"),
+        ("printf '\\377\\376' >\"$1\"", "not UTF-8 text"),
         ("sed -i 's/^name: .*/name: report/' \"$1\"", "already a job named 'report'"),
         ("sed -i 's/job: report/job: nobody/' \"$1\"", "there is no job named 'nobody'"),
         ("sed -i 's/job: report/job: backup/' \"$1\"", "a job cannot run after itself"),

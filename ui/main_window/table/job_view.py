@@ -147,7 +147,7 @@ class JobView(QTableView):
         self.doubleClicked.connect(lambda _index: self.edit_wanted.emit())
         appearance.changed.connect(self.viewport().update)
 
-    # --- What is selected, what is in sight ---------------------------------------------------------
+    # --- Selection and visible rows -----------------------------------------------------------------
 
     def selected_ids(self) -> list[str]:
         """Return the ids of the selected jobs from top to bottom."""
