@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QDeadlineTimer, QLockFile, QObject, QThread, Signal
 
 from halo_scheduler.host.owners import is_own_peer
-from halo_scheduler.host.private_files import make_private_folder
+from halo_scheduler.host.private_files import FILE_MODE, make_private_folder
 from halo_scheduler.ipc.client import socket_path
 
 if TYPE_CHECKING:
@@ -51,7 +51,11 @@ class SingleInstance(QObject):
         except OSError as error:
             _LOG.warning("Can't tell whether Halo is already running: %s", error)
             return True
-        return self._lock.tryLock(0)
+        if not self._lock.tryLock(0):
+            return False
+        if os.name == "posix":
+            Path(self._lock.fileName()).chmod(FILE_MODE)  # Qt leaves it readable by others.
+        return True
 
     def listen(self) -> None:
         """Listen for other instances; those that came earlier retry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,14 @@ def test_the_second_raises_the_first(tmp_path: Path, qtbot: QtBot) -> None:
     with qtbot.waitSignal(first.raise_requested):
         assert second.raise_other()
     first.release()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are of POSIX")
+def test_the_lock_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    instance = SingleInstance(tmp_path / "halo.db")
+    assert instance.claim()
+    assert stat.S_IMODE(Path(f"{instance._name}.lock").stat().st_mode) == 0o600
+    instance.release()
 
 
 def test_one_that_is_still_starting_is_waited_for(tmp_path: Path, qtbot: QtBot) -> None:
