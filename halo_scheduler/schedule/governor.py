@@ -143,7 +143,6 @@ class _Candidate(NamedTuple):
     """One of several schedules with its next run, perhaps stretched and with its jitter."""
 
     entry: Entry
-    draft: _Draft
     at: int
 
 
@@ -169,10 +168,22 @@ class _Context:
 
     def candidates(self, several: Several) -> list[_Candidate]:
         """Return the next run of each of several schedules that has one."""
-        drafts = [(entry, self._draft_of(entry)) for entry in several.entries]
-        return [_Candidate(entry, draft, draft.at) for entry, draft in drafts if draft.at is not None]
+        found = ((entry, self._at(entry)) for entry in several.entries)
+        return [_Candidate(entry, at) for entry, at in found if at is not None]
 
-    def _draft_of(self, entry: Entry) -> _Draft:
+    def _at(self, entry: Entry) -> int | None:
+        if self.factor > 1 or self.jitter.percent:
+            return self.draft_of(entry).at
+        # Most jobs have neither: no draft is needed but that of the earliest.
+        return next_run(
+            entry.schedule,
+            self.now_ms,
+            anchor_at=entry.anchor(self.anchor_at),
+            last_completed_at=self.last_completed_at,
+        )
+
+    def draft_of(self, entry: Entry) -> _Draft:
+        """Return the next run of one of several schedules."""
         anchor_at = entry.anchor(self.anchor_at)
         # Another schedule may have had its run before the jitter of this one's point is over.
         pending = (
@@ -188,16 +199,16 @@ class _Context:
         return draft
 
 
-def _choose(candidates: list[_Candidate], pace_ms: int | None, now_ms: int) -> _Draft | None:
-    """Return the earliest of several schedules' runs; a hinted pace replaces all but those of a `once`."""
+def _choose(candidates: list[_Candidate], pace_ms: int | None, now_ms: int) -> Entry | None:
+    """Return the schedule that is due first; a hinted pace replaces all but those of a `once`."""
     if not candidates:
         return None
     earliest = min(candidates, key=_AT)
     if pace_ms is None or isinstance(earliest.entry.schedule, Once):
-        return earliest.draft
+        return earliest.entry
     onces = [item for item in candidates if isinstance(item.entry.schedule, Once)]
     first = min(onces, key=_AT, default=None)
-    return first.draft if first is not None and first.at <= now_ms + pace_ms else earliest.draft
+    return first.entry if first is not None and first.at <= now_ms + pace_ms else earliest.entry
 
 
 def _keys_of(candidates: list[_Candidate], draft: _Draft, chosen_at: int | None) -> tuple[str, ...]:
@@ -247,7 +258,8 @@ def plan_next_run(
     candidates: list[_Candidate] = []
     if isinstance(schedule, Several):
         candidates = context.candidates(schedule)
-        draft = _choose(candidates, hints.pace_at(now_ms), now_ms) or _Draft(_NEVER, now_ms, Source.ONCE)
+        chosen = _choose(candidates, hints.pace_at(now_ms), now_ms)
+        draft = _Draft(_NEVER, now_ms, Source.ONCE) if chosen is None else context.draft_of(chosen)
     else:
         draft = context.draft(schedule, anchor_at)
     chosen_at = draft.at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import tzinfo
 from heapq import merge
 from typing import NamedTuple, Self, assert_never
 
@@ -26,6 +27,10 @@ from halo_scheduler.model import (
 _LOOK_BACK_MS = 41 * YEAR_MS
 _FIRST_LOOK_BACK_MS = 60 * SECOND_MS
 _MOST_COUNTED = 10_000
+_MOST_ANSWERS = 4_096
+_NO_ANSWER = (0, 0)
+# The next instant of an expression in a zone, and since when it is the next.
+_last_answers: dict[tuple[str, tzinfo], tuple[int, int]] = {}
 
 
 def jitter_ms(key: str, point_at: int, distance_ms: int, percent: int) -> int:
@@ -208,8 +213,18 @@ def _single_point(schedule: After | Once | Manual, last_completed_at: int | None
 
 
 def _next_of_cron(schedule: Cron, now_ms: int) -> int | None:
-    found_s = next_cron_instant(schedule.expression, find_zone(schedule.timezone), now_ms // SECOND_MS)
-    return None if found_s is None else found_s * SECOND_MS
+    zone = find_zone(schedule.timezone)
+    # Of several schedules, all but one are asked again about a time before the answer that they gave last.
+    since, known = _last_answers.get((schedule.cron, zone), _NO_ANSWER)
+    if since <= now_ms < known:
+        return known
+    found_s = next_cron_instant(schedule.expression, zone, now_ms // SECOND_MS)
+    if found_s is None:
+        return None
+    if len(_last_answers) >= _MOST_ANSWERS:
+        _last_answers.clear()
+    _last_answers[schedule.cron, zone] = (now_ms, found_s * SECOND_MS)
+    return found_s * SECOND_MS
 
 
 def _previous_of_cron(schedule: Cron, now_ms: int) -> int | None:

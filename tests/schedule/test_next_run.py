@@ -24,6 +24,7 @@ from halo_scheduler import (
     next_run,
     previous_run,
 )
+from halo_scheduler.schedule import next_run as next_run_module
 from halo_scheduler.schedule.next_run import jitter_ms
 
 _NOW = utc_ms("2026-11-16T12:00Z")
@@ -249,3 +250,20 @@ def test_delays_differ_by_job_and_by_point() -> None:
 
 def test_a_delay_is_the_same_in_every_process() -> None:
     assert jitter_ms("job", 1_700_000_000_000, 900_000, 10) == 32_578
+
+
+@given(
+    expressions(seconds=False),
+    st.sampled_from(ZONES),
+    st.lists(st.integers(0, 3 * 86_400_000), min_size=1, max_size=6),
+)
+def test_what_was_asked_before_does_not_change_the_answer(
+    expression: Expression, zone: str, steps: list[int]
+) -> None:
+    schedule = _cron_or_skip(expression, zone)
+    # Around the clock change of spring 2026, forth and back.
+    asked = [utc_ms("2026-03-28T12:00:00Z") + step for step in (*steps, *reversed(steps))]
+    found = [next_run(schedule, at) for at in asked]
+    for at, answer in zip(asked, found, strict=True):
+        next_run_module._last_answers.clear()
+        assert next_run(schedule, at) == answer
