@@ -252,7 +252,7 @@ def test_what_the_system_refuses_fails_at_once(shop: Workshop) -> None:
     assert shop.spooled() == []
 
 
-def test_a_missing_interpreter_is_told_of(shop: Workshop) -> None:
+def test_a_missing_interpreter_is_reported(shop: Workshop) -> None:
     script = shop.folder / "script"
     script.write_text("#!/no/such/interpreter -x\n")
     script.chmod(0o755)
@@ -380,7 +380,7 @@ def test_a_full_disk_is_neither_the_end_nor_asked_without_a_pause(
     assert 1 <= caplog.text.count("No space left on device") <= 3
 
 
-def test_a_run_goes_on_when_only_its_shim_is_killed(shop: Workshop) -> None:
+def test_a_run_keeps_running_when_only_its_shim_is_killed(shop: Workshop) -> None:
     run_id = shop.begin(shell("echo $PPID >shim.pid; sleep 0.5; echo done", directory=str(shop.folder)))
     shop.until(lambda: pids_in(shop.folder))
     os.kill(pids_in(shop.folder)[0], signal.SIGKILL)
@@ -392,7 +392,7 @@ def test_a_run_goes_on_when_only_its_shim_is_killed(shop: Workshop) -> None:
     assert shop.text(run) == "done\n"
 
 
-def test_progress_is_told(shop: Workshop) -> None:
+def test_progress_is_reported(shop: Workshop) -> None:
     heard: list[Change] = []
     shop.scheduler.subscribe(heard.append)
     line = "echo ::progress 0.37 half way; while [ ! -e go ]; do sleep 0.05; done; echo ::progress 1 done"
@@ -554,7 +554,7 @@ def test_a_second_cancel_changes_nothing(shop: Workshop) -> None:
     assert shop.text(shop.end_of(run_id)) == "asked\n"
 
 
-def test_members_of_other_users_are_told_of(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_of_other_users_are_reported(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     line = "setsid sh -c 'echo $$ >left.pid; trap \"\" TERM; sleep 60' & echo $$ >main.pid; wait"
     run_id = shop.begin(shell(line, directory=str(shop.folder), grace="1s"))
     shop.until(lambda: len(pids_in(shop.folder)) == 2)
@@ -802,7 +802,7 @@ def test_a_secret_that_is_half_printed_is_not_shown(shop: Workshop) -> None:
     assert shop.text(shop.end_of(run_id)) == "x ***\n"
 
 
-def test_a_run_that_cannot_be_stopped_at_once_keeps_nobody_from_starting(
+def test_a_run_that_cannot_be_stopped_at_once_does_not_prevent_starting(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     stubborn = shop.begin(shell("exec sleep 60", grace="1s"))
@@ -823,7 +823,7 @@ def test_a_run_that_cannot_be_stopped_at_once_keeps_nobody_from_starting(
     assert shop.end_of(stubborn).outcome is Outcome.CANCELLED
 
 
-def test_a_bad_neighbour_disturbs_nobody(shop: Workshop) -> None:
+def test_a_bad_neighbour_does_not_affect_others(shop: Workshop) -> None:
     vanishing = shop.folder / "vanishing"
     vanishing.mkdir()
     bad = shop.begin(

@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes) -> None
     assert message_words(said.fault).startswith("a line of its output could not be read: ::")
 
 
-def test_of_several_faults_the_first_is_told() -> None:
+def test_of_several_faults_the_first_is_reported() -> None:
     assert (
         message_words(_directives(b"::cost a\n::cost b\n").fault)
         == "a line of its output could not be read: ::cost a"
@@ -380,7 +380,7 @@ def test_somebody_else_can_go_on_where_one_ended(at: int, size: int) -> None:
 # --- Much of it -----------------------------------------------------------------------------------
 
 
-def test_too_many_lines_are_not_read_and_that_is_told() -> None:
+def test_too_many_lines_are_not_read_and_that_is_reported() -> None:
     reader = LineReader(Redactor())
     for _ in range(20):
         reader.feed(b"::cost 1\n" * 1_000)

@@ -71,7 +71,7 @@ def test_what_a_command_says_is_not_read_otherwise(shop: AgentShop) -> None:
     assert shop.scheduler.questions.of_run(run.id) is None
 
 
-def test_what_an_agent_says_counts_unless_that_is_switched_off(shop: AgentShop) -> None:
+def test_what_an_agent_says_counts_unless_that_is_disabled(shop: AgentShop) -> None:
     action = shop.prompt("x", ["say", "::cost 0.12"], ["say", "::needs-input well?"])
     run = shop.run(action)
     assert (run.outcome, run.cost, _question(shop, run).text) == (Outcome.SUCCESS, 0.12, "well?")
@@ -216,7 +216,7 @@ def test_what_a_command_proposes_is_on_its_run_when_lines_are_read(shop: AgentSh
     assert (run.outcome, run.proposal, run.note) == (Outcome.FAILURE, None, "")
 
 
-def test_what_an_agent_proposes_is_on_its_run_unless_that_is_switched_off(shop: AgentShop) -> None:
+def test_what_an_agent_proposes_is_on_its_run_unless_that_is_disabled(shop: AgentShop) -> None:
     action = shop.prompt("x", ["say", "::halo next=10m"])
     assert shop.run(action).proposal == Proposal(next_ms=10 * _MINUTE)
     assert shop.run(action, reads_lines=False).proposal is None

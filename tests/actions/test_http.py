@@ -349,11 +349,11 @@ def test_an_answer_can_be_read_while_it_comes(client: Client, site: Site) -> Non
 # --- Failures ------------------------------------------------------------------------------------------
 
 
-def test_a_name_that_does_not_exist_is_told(client: Client) -> None:
+def test_a_name_that_does_not_exist_is_reported(client: Client) -> None:
     assert client.get("http://nowhere.invalid/").error == "the name 'nowhere.invalid' was not found"
 
 
-def test_a_refused_connection_is_told(client: Client) -> None:
+def test_a_refused_connection_is_reported(client: Client) -> None:
     # Taken, so that nobody else listens there meanwhile.
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
@@ -366,7 +366,7 @@ def _hang_up(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_connection_closed_before_an_answer_is_told(client: Client, site: Site, method: str) -> None:
+def test_a_connection_closed_before_an_answer_is_reported(client: Client, site: Site, method: str) -> None:
     error = client.get(site.page(_hang_up), method=method).error
     assert error == f"127.0.0.1:{site.port} closed the connection without a response"
 
@@ -380,7 +380,7 @@ def test_what_may_not_happen_twice_is_sent_once(client: Client, site: Site, meth
 
 # Not in chunks: where these break off, Qt takes what came for the whole now and then.
 @pytest.mark.parametrize("size", [4, 5_000_000])
-def test_an_answer_that_breaks_off_is_told_and_what_came_is_stored(
+def test_an_answer_that_breaks_off_is_reported_and_what_came_is_stored(
     client: Client, site: Site, size: int
 ) -> None:
     def page(visit: Visit) -> None:
@@ -456,7 +456,7 @@ def test_a_request_can_be_cancelled(client: Client, site: Site) -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": f"Bearer {TOKEN}"}])
-def test_a_full_disk_is_told(
+def test_a_full_disk_is_reported(
     client: Client, site: Site, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
 ) -> None:
     monkeypatch.setattr(Spool, "create", lambda _spool: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC))
@@ -783,7 +783,7 @@ def test_a_proxy_of_the_login_environment_is_used_and_its_password_not_stored(
     assert result.output.endswith(b"\n\nBasic *** ***")
 
 
-def test_a_missing_secret_is_told_and_nothing_is_sent(client: Client, site: Site) -> None:
+def test_a_missing_secret_is_reported_and_nothing_is_sent(client: Client, site: Site) -> None:
     error = client.get(site.answer(), headers={"Authorization": "Bearer ${secret:NONE}"}).error
     assert error == "the secret NONE is not set; set it with: halo secret set NONE"
     assert not site.seen

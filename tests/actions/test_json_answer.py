@@ -125,7 +125,7 @@ def test_a_key_that_is_there_twice_is_refused() -> None:
     ],
     ids=["open", "two", "deep lists", "deep objects", "number", "no text", "zeros"],
 )
-def test_a_halo_in_what_is_no_json_is_told_of(body: bytes) -> None:
+def test_a_halo_in_what_is_no_json_is_reported(body: bytes) -> None:
     assert _directives(body) == Directives(fault=message(MessageKind.ANSWER_NOT_JSON))
 
 

@@ -124,7 +124,7 @@ def test_the_output_is_plain_text(store: Store) -> None:
     assert context_of(store, "1", _spec(_ASKS), _RUN).last_output == "100% � 10%\n"
 
 
-def test_of_a_long_output_the_last_whole_lines_are_told(store: Store) -> None:
+def test_of_a_long_output_the_last_whole_lines_are_reported(store: Store) -> None:
     lines = [f"line {number} ä\n" for number in range(20_000)]
     _record(store, "a", Outcome.SUCCESS, "".join(lines).encode())
     told = context_of(store, "1", _spec(_ASKS), _RUN).last_output
@@ -261,7 +261,7 @@ def test_the_slot_is_local_time_with_its_offset(slot: str, shown: str) -> None:
     assert _composed("{{slot}}", slot_at=utc_ms(slot)) == shown
 
 
-def test_the_run_before_is_told_of() -> None:
+def test_the_run_before_is_reported() -> None:
     text = _composed("{{last.outcome}}: {{last.output}}", last_outcome="failure", last_output="oh\nno\n")
     assert text == "failure: oh\nno\n"
 
@@ -296,7 +296,7 @@ def test_what_an_item_has_not_is_left_out() -> None:
     assert item_in_markdown(Item(id="a.md", title="a")) == "# a\n\n- id: a.md"
 
 
-def test_that_a_description_was_cut_is_told() -> None:
+def test_that_a_description_was_cut_is_reported() -> None:
     item = Item(id="1", title="t", body="begin", note="the description was cut")
     assert item_in_markdown(item).endswith("begin\n\n(the description was cut)")
 

@@ -120,7 +120,7 @@ def test_an_argument_is_never_taken_for_an_option(shop: AgentShop) -> None:
 # --- What keeps an agent from starting ------------------------------------------------------------
 
 
-def test_a_missing_program_is_told_and_uses_up_no_item(shop: AgentShop) -> None:
+def test_a_missing_program_is_reported_and_uses_up_no_item(shop: AgentShop) -> None:
     source = shop.items(a="# First")
     run = shop.run(shop.prompt("x", agent="missing", work_source=source))
     assert run.outcome is Outcome.FAILURE
@@ -137,7 +137,7 @@ def test_a_missing_directory_uses_up_no_item(shop: AgentShop) -> None:
     assert shop.places() == {"ready": ["a.md"]}
 
 
-def test_an_agent_that_is_gone_from_the_settings_is_told(shop: AgentShop) -> None:
+def test_an_agent_that_is_gone_from_the_settings_is_reported(shop: AgentShop) -> None:
     job_id = shop.scheduler.add_job("job", Manual(), shop.prompt("x", agent="file"))
     shop.scheduler.settings.change(agents=(Agent(name="other", argv=("true",)),))
     run = shop.end_of(shop.scheduler.trigger(job_id))

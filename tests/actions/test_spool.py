@@ -595,7 +595,7 @@ def test_an_output_that_was_emptied_is_heard_on(spool: Spool, child: Child) -> N
     assert spool.said().cost == 3.0
 
 
-def test_at_once_only_so_much_is_heard_and_that_is_told(spool: Spool, child: Child) -> None:
+def test_at_once_only_so_much_is_heard_and_that_is_reported(spool: Spool, child: Child) -> None:
     spool.listen(Redactor())
     child(b"::cost 1\n" + _NUMBERS + b"::cost 2\n" + _NUMBERS + b"::cost 4\n")
     spool.hear_at_once(1_000)

@@ -69,7 +69,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], list[int]]:
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC])
-def test_a_start_that_the_machine_has_no_room_for_is_tried_again(
+def test_a_start_that_the_machine_has_no_room_for_is_retried(
     shop: Workshop, refuse: Callable[[int, int], list[int]], number: int
 ) -> None:
     refused = refuse(number, 2)

@@ -43,7 +43,7 @@ def test_it_is_switched_on_and_off_as_by_the_settings(config: Path, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("config")
-def test_an_entry_that_starts_something_else_is_said() -> None:
+def test_an_entry_that_starts_something_else_is_reported() -> None:
     system_autostart().turn_on(["/another/halo"])
     assert "starts another installation" in _halo("status")
 

@@ -209,7 +209,7 @@ def test_a_file_is_read_by_the_ending_of_its_name(home: Path) -> None:
     assert "larger than 5 MB" in str(_halo("import", "/dev/zero").exception)
 
 
-def test_an_export_is_taken_in_elsewhere_without_loss(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_is_imported_elsewhere_without_loss(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _halo("import", "-", "--yes", stdin=_FILE)
     written = _halo("export").stdout
     monkeypatch.setenv("HALO_HOME", str(home / "elsewhere"))

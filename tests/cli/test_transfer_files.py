@@ -55,7 +55,7 @@ def _jobs() -> dict[str, Job]:
         return {job.name: job for job in scheduler.list_jobs()}
 
 
-def test_a_crontab_is_taken_in_from_standard_input() -> None:
+def test_a_crontab_is_imported_from_standard_input() -> None:
     crontab = "MAILTO=me\n# tidy up\n0 3 * * * /opt/tidy\n@reboot /opt/start\n17 * * * * \n"
     refused = _halo("import", "-", "--yes", stdin=crontab)
     assert refused.exit_code != 0
@@ -112,7 +112,7 @@ def test_files_of_agents_are_applied_and_their_jitter_is_shown(home: Path) -> No
 
 
 @pytest.mark.parametrize("file", ["-", "crontab"])
-def test_of_a_system_crontab_your_own_lines_are_taken_in(home: Path, file: str) -> None:
+def test_of_a_system_crontab_your_own_lines_are_imported(home: Path, file: str) -> None:
     me = Path(home).owner()
     crontab = f"# tidy up\n0 3 * * * {me} /opt/tidy\n2 * * * * logcheck /usr/sbin/logcheck\n"
     _write(home / "crontab", crontab)
@@ -125,7 +125,7 @@ def test_of_a_system_crontab_your_own_lines_are_taken_in(home: Path, file: str) 
     assert (job.name, job.action.line) == ("tidy up", "/opt/tidy")
 
 
-def test_several_timers_are_taken_in_at_once(home: Path) -> None:
+def test_several_timers_are_imported_at_once(home: Path) -> None:
     for name in ("a", "b"):
         _write(home / f"{name}.timer", "[Timer]\nOnUnitActiveSec=1h\n")
         _write(home / f"{name}.service", f"[Service]\nExecStart=/bin/{name} %h\n")
@@ -311,7 +311,7 @@ def test_hidden_and_other_files_are_not_read(folder: Path) -> None:
     assert _halo("apply", folder, "--yes").exit_code == 0
 
 
-def test_a_link_to_a_folder_is_not_followed_and_that_is_said(folder: Path, home: Path) -> None:
+def test_a_link_to_a_folder_is_not_followed_and_that_is_reported(folder: Path, home: Path) -> None:
     (home / "elsewhere").mkdir()
     _write(home / "elsewhere" / "broken.yaml", "nonsense: [")
     (folder / "night" / "linked").symlink_to(home / "elsewhere")

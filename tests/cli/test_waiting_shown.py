@@ -59,7 +59,7 @@ def _let_wait(scheduler: Scheduler, job_id: str, waiting: Waiting, until: int | 
         scheduler._store.jobs.save_states([state])
 
 
-def test_a_start_that_is_tried_again_is_shown_as_waiting_and_not_as_running() -> None:
+def test_a_start_that_is_retried_is_shown_as_waiting_and_not_as_running() -> None:
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("backup", Every("1h"))
         record = scheduler._store.jobs.get(job_id)

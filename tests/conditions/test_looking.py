@@ -84,7 +84,7 @@ def _broken(_: str) -> bool:
         ),
     ],
 )
-def test_what_is_found_is_said(
+def test_what_is_found_is_reported(
     condition: MainsPower | Network | Idle | Load | PathExists,
     senses: Senses,
     expected: tuple[bool | None, str] | tuple[bool | None, str, bool],
@@ -132,7 +132,7 @@ def test_the_name_of_a_host_stays_as_it_is() -> None:
     assert prober.check(Network(host="nas.local", port=22)).sentence == "nas.local:22 answers."
 
 
-def test_what_cannot_be_observed_is_said() -> None:
+def test_what_cannot_be_observed_is_reported() -> None:
     prober = Prober(
         lambda _: Look(None, message(MessageKind.UNDETECTABLE, what="power"), is_observable=False)
     )
@@ -172,7 +172,7 @@ def test_a_look_that_breaks_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert prober.check(MainsPower()).holds is None, "and the next is a new one"
 
 
-def test_a_look_that_could_not_begin_stands_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_that_could_not_begin_blocks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     prober = Prober(lambda _: Look(True, message(MessageKind.NETWORK, is_there=True)))
     with monkeypatch.context() as context:
         context.setattr(threading.Thread, "start", _find_no_thread)

@@ -164,7 +164,7 @@ def _ask(desk: _Desk, now_ms: int) -> None:
     desk.surroundings.find(MainsPower(), now_ms)
 
 
-def test_a_happening_causes_a_look_at_once_and_a_change_is_told(desk: _Desk) -> None:
+def test_a_happening_causes_a_look_at_once_and_a_change_is_reported(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.surroundings.find(Network(), _NOW)
     desk.surroundings.watch([MainsPower(), Network()])
@@ -180,7 +180,7 @@ def test_a_happening_causes_a_look_at_once_and_a_change_is_told(desk: _Desk) -> 
     assert desk.surroundings.find(Network(), _NOW).holds is False
 
 
-def test_a_happening_that_changed_nothing_disturbs_nobody(desk: _Desk) -> None:
+def test_a_happening_that_changed_nothing_does_not_affect_others(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.surroundings.watch([MainsPower()])
     desk.work()
@@ -243,7 +243,9 @@ def test_closing_follows_nothing_any_more(desk: _Desk) -> None:
     assert desk.is_closed
 
 
-def test_a_look_that_breaks_is_said_and_tried_again(desk: _Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_look_that_breaks_is_reported_and_tried_again(
+    desk: _Desk, caplog: pytest.LogCaptureFixture
+) -> None:
     def break_down() -> None:
         raise RuntimeError("broken")
 

@@ -106,7 +106,7 @@ def test_a_database_that_is_gone_is_to_be_restored(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"junk" * 2_000, b"SQLite format 3\0" + b"\xff" * 8_000])
-def test_what_is_no_database_is_said_and_kept(path: Path, content: bytes) -> None:
+def test_what_is_no_database_is_reported_and_kept(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     finding = only(_opened(path))
     assert finding.mark is Mark.WRONG
@@ -163,7 +163,7 @@ def test_the_database_of_another_program_is_none_of_ours(path: Path) -> None:
     assert "another program" in only(_opened(path)).what
 
 
-def test_a_database_that_somebody_keeps_to_himself_is_said(path: Path) -> None:
+def test_a_database_that_somebody_keeps_to_himself_is_reported(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
     connection.execute("BEGIN IMMEDIATE; UPDATE scheduler_jobs SET errors = 1; COMMIT").fetchall()
@@ -202,7 +202,7 @@ def test_who_may_not_read_it_is_told_so(passable: Path) -> None:
     assert seen_by_nobody(passable) == f"None ['You may not read {passable}.']"
 
 
-def test_a_folder_that_its_owner_may_not_use_is_told_and_mended(
+def test_a_folder_that_its_owner_may_not_use_is_reported_and_mended(
     path: Path, passable: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = passable.parent
@@ -222,7 +222,7 @@ def test_a_folder_that_its_owner_may_not_use_is_told_and_mended(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has folders that are closed to others for good")
-def test_a_folder_of_somebody_else_is_told(path: Path, passable: Path) -> None:
+def test_a_folder_of_somebody_else_is_reported(path: Path, passable: Path) -> None:
     passable.parent.chmod(0o700)
     looked, left, mended = mended_by_nobody(passable, other=path)
     assert looked[:2] == [
@@ -260,7 +260,7 @@ def test_a_full_disk_is_said_before_it_hurts(
     assert [finding.mark for finding in found_by(check_disk, path)] == ([] if mark is None else [mark])
 
 
-def test_a_read_only_disk_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_disk_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.statvfs
 
     class Status:
@@ -271,7 +271,7 @@ def test_a_read_only_disk_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (finding.mark, "read-only" in finding.what) == (Mark.WRONG, True)
 
 
-def test_a_journal_without_end_is_said(path: Path) -> None:
+def test_a_journal_without_end_is_reported(path: Path) -> None:
     with Scheduler.open(path) as scheduler:
         scheduler.add_job("other", Every("1h"))
         os.truncate(path.with_name("halo.db-wal"), 300 << 20)
@@ -312,7 +312,9 @@ def test_a_check_that_fails_keeps_no_other_from_being_made(
     ]
 
 
-def test_what_cannot_be_mended_is_said_and_still_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_mended_is_reported_and_still_counts(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path.chmod(0o644)
 
     def refuse(*_: object) -> None:

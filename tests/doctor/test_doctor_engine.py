@@ -72,7 +72,7 @@ def test_without_jobs_nothing_needs_to_run_them(scheduler: Scheduler) -> None:
     assert is_fine(found_by(check_engine, scheduler.path))
 
 
-def test_jobs_that_nothing_runs_are_said(scheduler: Scheduler) -> None:
+def test_jobs_that_nothing_runs_are_reported(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("1h"))
     finding = only(found_by(check_engine, scheduler.path))
     assert (finding.mark, finding.what) == (Mark.LOOK, "Halo isn't running, so no jobs run.")
@@ -87,7 +87,7 @@ def test_an_engine_at_work_is_named(scheduler: Scheduler) -> None:
     assert f"the Halo daemon (process {os.getpid()})" in finding.what
 
 
-def test_an_engine_that_cannot_be_told_of_changes_is_said(scheduler: Scheduler) -> None:
+def test_an_engine_that_cannot_be_told_of_changes_is_reported(scheduler: Scheduler) -> None:
     scheduler._store.lease.take(_row())
     assert "isn't notified" in only(found_by(check_engine, scheduler.path, _NOW)).what
 
@@ -114,7 +114,7 @@ def test_an_engine_older_than_the_program_is_to_be_restarted(scheduler: Schedule
     assert "updated" in only(found_by(check_engine, scheduler.path, _NOW)).what
 
 
-def test_an_engine_in_another_zone_is_said(scheduler: Scheduler) -> None:
+def test_an_engine_in_another_zone_is_reported(scheduler: Scheduler) -> None:
     scheduler._store.lease.take(_row(zone="Asia/Tokyo"))
     assert "Asia/Tokyo" in only(found_by(check_zone, scheduler.path, _NOW)).what
 

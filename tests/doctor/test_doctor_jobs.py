@@ -85,7 +85,7 @@ def test_a_paused_job_is_only_to_be_looked_at_and_a_disabled_one_not_at_all(sche
     assert only(found_by(check_programs, scheduler.path)).mark is Mark.LOOK
 
 
-def test_of_many_faults_a_few_are_told_and_the_others_counted(scheduler: Scheduler) -> None:
+def test_of_many_faults_a_few_are_reported_and_the_others_counted(scheduler: Scheduler) -> None:
     scheduler.add_jobs(
         [
             {"name": f"job {index:02}", "schedule": Manual(), "action": Command(argv=("no-such-program",))}
@@ -112,7 +112,7 @@ def test_a_drive_that_does_not_answer_is_not_waited_for(
     assert findings[-1].what == "The programs of further jobs weren't checked."
 
 
-def test_a_login_shell_that_tells_nothing_is_said(
+def test_a_login_shell_that_tells_nothing_is_reported(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scheduler.add_job("job", Every("1h"), Command(argv=("true",)))
@@ -139,7 +139,7 @@ def test_a_job_that_cannot_be_read_is_named_and_left_as_it_is(scheduler: Schedul
     assert good
 
 
-def test_a_condition_that_nothing_here_tells_about_is_said_once(
+def test_a_condition_that_nothing_here_tells_about_is_reported_once(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Condition] = []
@@ -160,7 +160,7 @@ def test_a_condition_that_nothing_here_tells_about_is_said_once(
     assert finding.what.endswith(": Nothing here tells that.")
 
 
-def test_a_chain_that_leads_nowhere_is_said(scheduler: Scheduler) -> None:
+def test_a_chain_that_leads_nowhere_is_reported(scheduler: Scheduler) -> None:
     removed, disabled, paused = (scheduler.add_job(name, Manual()) for name in ("gone", "off", "still"))
     followers = tuple(Follower(job_id=job_id) for job_id in (removed, disabled, paused))
     scheduler.add_job("first", Every("1h"), followers=followers)

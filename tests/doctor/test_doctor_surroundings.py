@@ -97,7 +97,7 @@ def test_a_folder_that_holds_other_things_may_be_read_but_not_written(path: Path
     assert is_fine(found_by(check_permissions, path))
 
 
-def test_a_folder_above_that_others_can_write_to_is_told_and_closed(path: Path) -> None:
+def test_a_folder_above_that_others_can_write_to_is_reported_and_closed(path: Path) -> None:
     above = path.parent.parent
     above.chmod(0o777)
     finding = only(check_permissions(Scene(path, 1, None)))
@@ -146,7 +146,7 @@ def test_a_socket_that_others_could_use_is_wrong(path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_what_belongs_to_somebody_else_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_belongs_to_somebody_else_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.chown(path, 65_534, 65_534)
     scene = Scene(path, 1, None)
     finding = only(check_permissions(scene))
@@ -159,7 +159,7 @@ def test_what_belongs_to_somebody_else_is_said(path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps its users apart by itself")
-def test_a_database_that_others_could_have_changed_is_told_and_not_mended(path: Path) -> None:
+def test_a_database_that_others_could_have_changed_is_reported_and_not_mended(path: Path) -> None:
     path.chmod(0o666)
     finding = only(check_permissions(Scene(path, 1, None)))
     assert (finding.mark, finding.mend) == (Mark.WRONG, None)
@@ -225,7 +225,7 @@ def test_the_time_zone_is_named(path: Path, zone: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["CET-1CEST", "Mars/Olympus"])
-def test_a_time_zone_that_cannot_be_read_is_said(path: Path, zone: pytest.MonkeyPatch, name: str) -> None:
+def test_a_time_zone_that_cannot_be_read_is_reported(path: Path, zone: pytest.MonkeyPatch, name: str) -> None:
     zone.setenv("TZ", name)
     machine_zone.cache_clear()
     finding = only(found_by(check_zone, path))
@@ -279,7 +279,7 @@ def test_an_entry_for_another_program_is_the_users_choice(
     assert only(found_by(check_autostart, path)).mend is None
 
 
-def test_an_entry_that_was_switched_off_is_left_so(path: Path) -> None:
+def test_an_entry_that_was_disabled_is_left_so(path: Path) -> None:
     autostart = system_autostart()
     autostart.turn_on(["/gone"])
     with Path(autostart.where()).open("a") as file:

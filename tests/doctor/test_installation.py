@@ -27,7 +27,7 @@ def test_a_missing_package_has_no_version() -> None:
     assert package_version("no-such-package") == "unknown"
 
 
-def test_a_source_tree_is_told_from_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_tree_is_distinguished_from_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert installed_as() == "source tree"
     monkeypatch.setattr(sys, "prefix", "/home/ann/.local/share/pipx/venvs/halo-scheduler")
     assert installed_as() == "pipx"
@@ -38,7 +38,7 @@ def test_a_source_tree_is_told_from_packages(monkeypatch: pytest.MonkeyPatch) ->
     assert installed_as() == "Debian package"
 
 
-def test_the_checks_are_told_without_their_sentences() -> None:
+def test_the_checks_are_reported_without_their_sentences() -> None:
     findings = [
         fine(Topic.DATABASE, "The file /home/ann/x is whole."),
         wrong(Topic.JOBS, "The program of my private job is missing."),

@@ -69,7 +69,7 @@ def _starts(house: House) -> int:
     return (house.folder / "starts").read_text().count("x")
 
 
-def test_a_command_that_goes_on_is_adopted(house: House) -> None:
+def test_a_command_that_keeps_running_is_adopted(house: House) -> None:
     action = shell(_line("echo during", "echo after >&2", "exit 7"), directory=str(house.folder))
     run_id = _begin(house, action)
     house.crash()
@@ -91,7 +91,7 @@ def test_a_command_that_goes_on_is_adopted(house: House) -> None:
     house.wait_until_cleared()
 
 
-def test_a_due_job_is_not_started_again_while_its_adopted_run_goes_on(house: House) -> None:
+def test_a_due_job_is_not_started_again_while_its_adopted_run_keeps_running(house: House) -> None:
     every_second = Cron("* * * * * *", timezone="UTC")
     house.start()
     job_id = house.scheduler.add_job(
@@ -110,7 +110,7 @@ def test_a_due_job_is_not_started_again_while_its_adopted_run_goes_on(house: Hou
     assert len({run.slot_at for run in runs}) == len(runs)
 
 
-def test_a_test_run_that_goes_on_is_adopted_as_what_it_was_edited_to(house: House) -> None:
+def test_a_test_run_that_keeps_running_is_adopted_as_what_it_was_edited_to(house: House) -> None:
     job_id = house.scheduler.add_job(
         "job", Manual(), Command(argv=("false",)), policy=Policy(time_limit="1s")
     )

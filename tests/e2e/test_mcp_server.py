@@ -275,7 +275,7 @@ def test_what_runs_ends_as_a_person_has_reviewed_it(house: House) -> None:
     assert house.get(run_id).outcome is Outcome.SUCCESS
 
 
-def test_a_copy_of_what_nobody_has_looked_at_waits_too(house: House) -> None:
+def test_a_copy_of_an_unreviewed_job_waits_too(house: House) -> None:
     house.start()
     ran = house.folder / "ran"
     file = house.folder / "jobs.json"

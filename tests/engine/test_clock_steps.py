@@ -156,7 +156,7 @@ def test_a_time_limit_is_a_duration_whatever_the_clock_is_set_to(
         assert run.outcome is outcome
 
 
-def test_sleep_and_steps_are_told_from_time_that_passes(clock: ManualClock) -> None:
+def test_sleep_and_steps_are_distinguished_from_time_that_passes(clock: ManualClock) -> None:
     steps = ClockSteps(clock)
     clock.advance(HOUR_MS)
     assert steps.take() == 0

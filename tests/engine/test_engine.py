@@ -106,7 +106,7 @@ def test_success_resets_the_error_count(bench: Bench) -> None:
     assert bench.job(job_id).errors == 0
 
 
-def test_a_failed_slot_is_tried_again_and_counts_as_one_error(bench: Bench) -> None:
+def test_a_failed_slot_is_retried_and_counts_as_one_error(bench: Bench) -> None:
     policy = Policy(retry=Retry(attempts=2, delay_ms=1_000))
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
     (run,) = bench.tick(_HOUR)
@@ -269,7 +269,7 @@ def test_a_job_nobody_can_run_is_skipped_and_told_once(bench: Bench) -> None:
     assert bench.job(job_id).errors == 0
 
 
-def test_a_run_that_cannot_be_started_is_a_failure_and_the_others_go_on(
+def test_a_run_that_cannot_be_started_is_a_failure_and_the_others_continue(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [bench.scheduler.add_job(name, Every("1m")) for name in ("bad", "good")]
@@ -438,7 +438,7 @@ def test_a_group_has_its_own_limit(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("state", ["idle", "paused", "disabled", "manual"])
-def test_a_run_by_hand_works_in_every_state_and_touches_no_plan(bench: Bench, state: str) -> None:
+def test_a_manual_run_works_in_every_state_and_touches_no_plan(bench: Bench, state: str) -> None:
     schedule = Manual() if state == "manual" else Every("1h")
     job_id = bench.scheduler.add_job("job", schedule, enabled=state != "disabled")
     if state == "paused":
@@ -454,7 +454,7 @@ def test_a_run_by_hand_works_in_every_state_and_touches_no_plan(bench: Bench, st
     )
 
 
-def test_a_slot_falling_due_during_a_run_by_hand_stays_due(bench: Bench) -> None:
+def test_a_slot_falling_due_during_a_manual_run_stays_due(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
@@ -479,7 +479,7 @@ def test_a_run_asked_for_twice_starts_once(bench: Bench) -> None:
     assert (second.outcome, second.reason) == (Outcome.SKIPPED, "already_running")
 
 
-def test_a_waiting_run_by_hand_can_be_withdrawn(bench: Bench) -> None:
+def test_a_waiting_manual_run_can_be_withdrawn(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.scheduler.cancel_run(bench.scheduler.trigger(job_id))
     assert bench.tick() == []
@@ -494,7 +494,7 @@ def test_what_was_asked_for_while_nobody_was_there_does_not_start_days_later(ben
     assert (run.outcome, run.reason) == (Outcome.SKIPPED, "missed")
 
 
-def test_a_job_edited_or_resumed_during_a_run_by_hand_is_planned_at_once(bench: Bench) -> None:
+def test_a_job_edited_or_resumed_during_a_manual_run_is_planned_at_once(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.scheduler.pause_job(job_id)
     bench.scheduler.trigger(job_id)
@@ -506,7 +506,7 @@ def test_a_job_edited_or_resumed_during_a_run_by_hand_is_planned_at_once(bench: 
     assert bench.job(job_id).next_run_at == START + 5 * _MINUTE
 
 
-def test_a_once_that_is_done_cannot_be_resumed_during_a_run_by_hand(bench: Bench) -> None:
+def test_a_once_that_is_done_cannot_be_resumed_during_a_manual_run(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Once(START + 1_000))
     (run,) = bench.tick(1_000)
     bench.finish(run)
@@ -672,7 +672,7 @@ def test_an_interrupted_slot_is_used_up_and_told(bench: Bench) -> None:
     assert (job.next_run_at, job.errors, job.status) == (START + 2 * _HOUR, 0, JobStatus.IDLE)
 
 
-def test_an_interrupted_slot_with_retries_is_tried_again(bench: Bench) -> None:
+def test_an_interrupted_slot_with_retries_is_retried(bench: Bench) -> None:
     bench.scheduler.add_job("job", Every("1h"), policy=Policy(retry=Retry(attempts=1, delay_ms=1_000)))
     bench.tick(_HOUR)
     bench.crash()
@@ -802,7 +802,7 @@ def test_a_catch_up_after_the_clock_went_back_takes_no_slot_that_had_its_run(ben
     assert (bench.job(job_id).next_run_at or 0) > bench.clock.now_ms()
 
 
-def test_a_slot_that_comes_up_again_is_not_run_again_and_holds_nobody_up(bench: Bench) -> None:
+def test_a_slot_that_comes_up_again_is_not_run_again_and_blocks_no_others(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
     other = bench.scheduler.add_job("other", Every("1m"))
     for run in bench.tick(_MINUTE):

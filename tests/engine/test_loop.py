@@ -54,7 +54,7 @@ def test_a_due_job_starts_at_its_slot(scheduler: Scheduler, qtbot: QtBot) -> Non
 
 
 @pytest.mark.usefixtures("qapp")
-def test_changes_wake_the_loop_and_are_told(scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_changes_wake_the_loop_and_are_reported(scheduler: Scheduler, qtbot: QtBot) -> None:
     heard: list[ChangeKind] = []
     scheduler.on_job_due(lambda *_: None)
     scheduler.subscribe(lambda change: heard.append(change.kind))

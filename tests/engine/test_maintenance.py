@@ -83,7 +83,7 @@ def test_the_first_edits_are_backed_up_soon_and_when_the_engine_stops(tmp_path: 
         assert len(list_backups(scheduler.path)) == 3
 
 
-def test_a_backup_that_fails_is_said_and_disturbs_nobody(
+def test_a_backup_that_fails_is_reported_and_does_not_affect_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = Store.open(tmp_path / "halo.db", _NOW)
@@ -212,7 +212,7 @@ def test_output_is_shortened_first_then_the_reserve_goes_then_what_is_in_memory(
     assert scene.withheld.size() == _MB
 
 
-def test_what_does_not_help_is_told(scene: _Scene) -> None:
+def test_what_does_not_help_is_reported(scene: _Scene) -> None:
     with pytest.raises(StoreFullError):
         scene.disk.retry_when_full(scene.write(fail=4))
 

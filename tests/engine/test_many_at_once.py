@@ -195,7 +195,7 @@ def test_runs_that_piled_up_run_one_after_the_other_by_their_cause(bench: Bench)
     assert _waiting(bench) == []
 
 
-def test_runs_that_piled_up_all_say_what_they_wait_for_now_and_are_told_of_once(bench: Bench) -> None:
+def test_runs_that_piled_up_all_say_what_they_wait_for_now_and_are_reported_once(bench: Bench) -> None:
     _pile_up(bench)
     bench.scheduler.settings.change(quiet_times=(_ALL_DAY,))
 

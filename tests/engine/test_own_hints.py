@@ -108,7 +108,7 @@ def test_a_pause_wins(bench: Bench) -> None:
     assert bench.job(job_id).next_run_at == START + _HOUR + 5 * _MINUTE
 
 
-def test_a_run_by_hand_of_a_paused_job_plans_nothing(bench: Bench) -> None:
+def test_a_manual_run_of_a_paused_job_plans_nothing(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.scheduler.pause_job(job_id)
     _by_hand(bench, job_id, _SOON)
@@ -116,7 +116,7 @@ def test_a_run_by_hand_of_a_paused_job_plans_nothing(bench: Bench) -> None:
     assert (job.next_run_at, job.hints.next_at) == (None, START + 10 * _MINUTE)
 
 
-def test_a_run_by_hand_moves_the_plan_only_if_that_makes_it_earlier(bench: Bench) -> None:
+def test_a_manual_run_moves_the_plan_only_if_that_makes_it_earlier(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     _by_hand(bench, job_id, Proposal(every_ms=2 * _HOUR))
     assert (bench.job(job_id).next_run_at, bench.job(job_id).hints.interval_ms) == (

@@ -80,7 +80,7 @@ def test_a_run_that_died_with_halo_did_not_run_while_halo_was_off(bench: Bench) 
     assert _passed(bench.recorded(after.id)) == (34, "4 running, 30 downtime")
 
 
-def test_a_long_time_off_is_told_apart_from_the_run_before_it(bench: Bench) -> None:
+def test_a_long_time_off_is_distinguished_from_the_run_before_it(bench: Bench) -> None:
     _add(bench)
     (run,) = bench.tick(_SECOND)
     bench.tick(9 * _SECOND)
@@ -107,7 +107,7 @@ def test_what_passed_while_halo_was_held_up_was_not_passed_over_by_a_run(bench: 
     assert _passed(_next_of(bench, late)) == (29, "delayed")
 
 
-def test_what_passed_after_an_error_is_told_apart_from_the_run_before_it(bench: Bench) -> None:
+def test_what_passed_after_an_error_is_distinguished_from_the_run_before_it(bench: Bench) -> None:
     job_id = _add(bench)
     (run,) = bench.tick(_SECOND)
     bench.tick(5 * _SECOND)
@@ -126,7 +126,7 @@ def test_what_the_limits_of_a_job_pass_over_says_so(bench: Bench) -> None:
     assert _passed(bench.recorded(after.id)) == (64, "5 running, 59 limits")
 
 
-def test_a_run_by_hand_is_a_run_too(bench: Bench) -> None:
+def test_a_manual_run_is_a_run_too(bench: Bench) -> None:
     job_id = _add(bench)
     bench.scheduler.trigger(job_id)
     (by_hand,) = bench.tick()
@@ -210,7 +210,7 @@ def _until(bench: Bench, is_so: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen")
 
 
-def test_a_start_that_is_tried_again_waits_and_does_not_run(bench: Bench, gate: _Gate) -> None:
+def test_a_start_that_is_retried_waits_and_does_not_run(bench: Bench, gate: _Gate) -> None:
     job_id = bench.scheduler.add_job("often", _EACH_SECOND, Command(argv=("true",)))
     bench.tick()
     bench.tick(_SECOND)

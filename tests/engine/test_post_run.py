@@ -28,7 +28,7 @@ from halo_scheduler.work_sources.work_desk import WorkDesk
 _MINUTE, _HOUR = 60_000, 3_600_000
 
 
-def test_a_fault_in_clearing_away_doubles_no_end_and_keeps_nobody_from_starting(
+def test_a_fault_in_clearing_away_doubles_no_end_and_does_not_prevent_starting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("SHELL", "/bin/sh")
@@ -167,7 +167,7 @@ def test_an_item_of_a_run_nobody_knows_is_given_back(claimed: _Claimed) -> None:
     claimed.tick_until("ready")
 
 
-def test_a_source_that_is_gone_after_a_crash_keeps_nobody_from_starting(
+def test_a_source_that_is_gone_after_a_crash_does_not_prevent_starting(
     claimed: _Claimed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Settlement, "PAUSES_S", ())

@@ -90,7 +90,7 @@ def test_a_question_knows_the_item_it_is_about(bench: Bench, job_id: str) -> Non
     assert question.job_id == job_id
 
 
-def test_what_is_asked_is_told_and_stands_in_the_journal(bench: Bench, job_id: str) -> None:
+def test_what_is_asked_is_reported_and_stands_in_the_journal(bench: Bench, job_id: str) -> None:
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
     question = _ask(bench)
@@ -216,7 +216,7 @@ def test_runs_by_hand_start_while_a_question_is_open(bench: Bench, job_id: str) 
     ]
 
 
-def test_a_dismissed_question_holds_nobody_back(bench: Bench, job_id: str) -> None:
+def test_a_dismissed_question_blocks_no_others(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
@@ -242,7 +242,9 @@ def test_of_two_questions_both_have_to_be_settled(bench: Bench, job_id: str) -> 
 # --- Answering ----------------------------------------------------------------------------------------
 
 
-def test_an_answer_starts_one_run_that_is_told_and_the_schedule_goes_on(bench: Bench, job_id: str) -> None:
+def test_an_answer_starts_one_run_that_is_reported_and_the_schedule_goes_on(
+    bench: Bench, job_id: str
+) -> None:
     question = _ask(bench)
     before = bench.job(job_id)
     heard: list[Change] = []
@@ -309,7 +311,7 @@ def test_two_answers_get_a_run_each_one_after_the_other(bench: Bench, job_id: st
     assert started == wanted
 
 
-def test_an_answer_that_waits_keeps_no_other_job_from_its_run_by_hand(tmp_path: Path) -> None:
+def test_an_answer_that_waits_keeps_no_other_job_from_its_manual_run(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "two.db", max_concurrent=2)
     asking = bench.scheduler.add_job("asking", Manual())
     other = bench.scheduler.add_job("other", Manual())

@@ -244,7 +244,7 @@ def test_a_quiet_group_makes_nobody_read_all_others_that_lack_a_place(
     bench.close()
 
 
-def test_it_is_told_once_that_a_job_waits(bench: Bench) -> None:
+def test_it_is_reported_once_that_a_job_waits(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("2h"))
     bench.tick(_HOUR)
     told: list[Change] = []
@@ -278,7 +278,7 @@ def test_a_deadline_that_passes_in_a_quiet_time_is_decided_after_it(bench: Bench
     assert run.reason is SkipReason.CONDITION
 
 
-def test_a_run_by_hand_starts_and_says_that_it_is_quiet(bench: Bench) -> None:
+def test_a_manual_run_starts_and_says_that_it_is_quiet(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("2h"))
     bench.tick(2 * _HOUR)
     bench.scheduler.trigger(job_id)
@@ -290,7 +290,7 @@ def test_a_run_by_hand_starts_and_says_that_it_is_quiet(bench: Bench) -> None:
     assert _waiting(bench, job_id)[0] is WaitingFor.QUIET_TIME
 
 
-def test_both_that_a_run_by_hand_did_not_wait_for_are_said(bench: Bench) -> None:
+def test_both_that_a_manual_run_did_not_wait_for_are_reported(bench: Bench) -> None:
     bench.scheduler.settings.change(quiet_times=(QuietTime(start="20:00", end="23:00"),))
     job_id = bench.scheduler.add_job("job", Every("2h"), policy=Policy(conditions=(_DISK,)))
     bench.scheduler.trigger(job_id)

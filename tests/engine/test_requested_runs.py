@@ -383,7 +383,7 @@ def test_a_follower_that_runs_already_runs_again_afterwards(bench: Bench) -> Non
     assert bench.scheduler.runs.waiting_in_chains() == []
 
 
-def test_what_a_chain_run_waits_for_is_told_once(bench: Bench) -> None:
+def test_what_a_chain_run_waits_for_is_reported_once(bench: Bench) -> None:
     _chain(bench, group="quiet")
     bench.scheduler.settings.change(quiet_times=(_ALL_DAY,))
     bench.scheduler.trigger("backup")
@@ -611,7 +611,7 @@ def test_a_follower_that_was_removed_is_named_on_the_run_before(bench: Bench, is
     assert _runs(bench) == []
 
 
-def test_a_follower_that_is_removed_while_it_waits_is_said_too(bench: Bench) -> None:
+def test_a_follower_that_is_removed_while_it_waits_is_reported_too(bench: Bench) -> None:
     _chain(bench, report=Policy(conditions=(_DISK,)))
     cause = _cause(bench)
     bench.scheduler.remove_job("report")
@@ -635,7 +635,7 @@ def test_a_cause_that_is_gone_from_the_log_stops_no_chain(bench: Bench) -> None:
     assert run.caused_by == cause.id
 
 
-def test_a_fault_in_deciding_about_a_chain_run_is_said_and_disturbs_nobody(
+def test_a_fault_in_deciding_about_a_chain_run_is_reported_and_does_not_affect_others(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _chain(bench)

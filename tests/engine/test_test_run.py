@@ -168,7 +168,7 @@ def test_stopping_before_it_began_starts_nothing(stage: Stage, tmp_path: Path) -
     assert stage.alive_at_end == []
 
 
-def test_what_it_leaves_running_ends_with_it_and_is_told(stage: Stage, tmp_path: Path) -> None:
+def test_what_it_leaves_running_ends_with_it_and_is_reported(stage: Stage, tmp_path: Path) -> None:
     left = tmp_path / "left.pid"
     ended = stage.run(
         shell(
@@ -190,7 +190,7 @@ def test_secrets_reach_the_command_and_are_taken_out_of_what_it_prints(stage: St
     assert stage.printed == b"15 ***\n***"
 
 
-def test_a_secret_that_is_not_set_is_told(stage: Stage) -> None:
+def test_a_secret_that_is_not_set_is_reported(stage: Stage) -> None:
     ended = stage.run(shell("true", environment={"T": "${secret:TOKEN}"}))
     assert ended.outcome is Outcome.FAILURE
     assert ended.message == message(MessageKind.SECRET_NOT_SET, name="TOKEN")
@@ -211,7 +211,7 @@ def test_a_request_keeps_to_the_time_limit(stage: Stage, site: Site) -> None:
     assert ended.outcome is Outcome.TIMEOUT
 
 
-def test_progress_is_told(stage: Stage) -> None:
+def test_progress_is_reported(stage: Stage) -> None:
     go = stage.pids / "go"
     wait = f"while [ ! -e {go} ]; do sleep 0.02; done"
     trial = stage.begin(shell(f"echo '::progress 0.4 copying'; {wait}; echo '::progress 1'"))
@@ -226,7 +226,7 @@ def test_what_only_another_program_can_do_is_skipped(stage: Stage) -> None:
     assert (ended.outcome, ended.reason) == (Outcome.SKIPPED, SkipReason.UNSUPPORTED_TYPE)
 
 
-def test_an_end_is_told_once_and_a_stop_after_it_changes_nothing(stage: Stage, qtbot: QtBot) -> None:
+def test_an_end_is_reported_once_and_a_stop_after_it_changes_nothing(stage: Stage, qtbot: QtBot) -> None:
     trial = stage.begin(shell("true"))
     stage.end_of(trial)
     trial.stop()
@@ -267,7 +267,7 @@ def test_a_prompt_reaches_its_agent_and_nothing_is_left_of_it(stage: Stage, agen
     assert stage.files() == []
 
 
-def test_a_prompt_without_an_agent_is_told(stage: Stage) -> None:
+def test_a_prompt_without_an_agent_is_reported(stage: Stage) -> None:
     ended = stage.run(Prompt(text="x"), RunContext(no_agent="there is no agent named 'x' in the settings"))
     assert (ended.outcome, message_words(ended.message)) == (
         Outcome.FAILURE,
@@ -325,7 +325,7 @@ def test_without_an_item_a_trial_has_nothing_to_do(stage: Stage, tmp_path: Path)
     assert (ended.outcome, ended.reason, stage.printed) == (Outcome.SKIPPED, SkipReason.NO_WORK, b"")
 
 
-def test_a_source_that_cannot_be_asked_is_told(stage: Stage, tmp_path: Path) -> None:
+def test_a_source_that_cannot_be_asked_is_reported(stage: Stage, tmp_path: Path) -> None:
     ended = stage.run(shell("echo x", work_source=FolderSource(path=str(tmp_path / "gone"))))
     assert (ended.outcome, ended.reason) == (Outcome.FAILURE, SkipReason.SOURCE_UNAVAILABLE)
     assert message_words(ended.message) == f"the folder {tmp_path / 'gone'} does not exist"

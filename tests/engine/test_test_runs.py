@@ -205,7 +205,7 @@ def test_only_a_saved_job_and_a_spec_can_be_tried(bench: Bench, job_id: str) -> 
         bench.scheduler.runs.request_test(job_id, bench.job(job_id))  # type: ignore[arg-type]  # the mistake
 
 
-def test_a_test_that_cannot_be_read_is_skipped_and_the_others_go_on(bench: Bench, job_id: str) -> None:
+def test_a_test_that_cannot_be_read_is_skipped_and_the_others_continue(bench: Bench, job_id: str) -> None:
     bad = Request(kind=RequestKind.TEST, job_id=job_id, run_id="bad", at=START, payload='{"version": 1}')
     bench.scheduler._store.requests.append(bad)
     other = bench.scheduler.trigger(bench.scheduler.add_job("other", Manual()))
@@ -224,7 +224,7 @@ def test_a_test_takes_a_place_and_counts_in_the_stored_group(bench: Bench, job_i
 # --- What is told -----------------------------------------------------------------------------------
 
 
-def test_what_never_started_is_told_too(bench: Bench) -> None:
+def test_what_never_started_is_reported_too(bench: Bench) -> None:
     skips = Policy(catch_up="skip")  # type: ignore[arg-type]  # its word
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=skips)
     once_id = bench.scheduler.add_job("once", Once(START + _MINUTE))

@@ -168,7 +168,7 @@ def test_a_fault_in_looking_counts_as_unknown(
     assert "could not be checked" in caplog.text
 
 
-def test_a_fault_in_following_keeps_nobody_from_starting(
+def test_a_fault_in_following_does_not_prevent_starting(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     _add(bench)
@@ -184,7 +184,7 @@ def test_a_fault_in_following_keeps_nobody_from_starting(
     assert caplog.text.count("OSError: too many open files") == 1
 
 
-def test_a_change_of_what_is_waited_for_is_told_once(bench: Bench) -> None:
+def test_a_change_of_what_is_waited_for_is_reported_once(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.tick()
     told = _told(bench)
@@ -197,7 +197,9 @@ def test_a_change_of_what_is_waited_for_is_told_once(bench: Bench) -> None:
     assert told == 2 * [Change(ChangeKind.JOB, job_id=job_id)]
 
 
-def test_of_many_that_begin_to_wait_at_once_only_that_is_told_and_of_skipped_runs_which(bench: Bench) -> None:
+def test_of_many_that_begin_to_wait_at_once_only_that_is_reported_and_of_skipped_runs_which(
+    bench: Bench,
+) -> None:
     for index in range(30):
         _add(bench, name=f"waits {index}")
     capped = bench.scheduler.add_job("capped", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
@@ -544,7 +546,7 @@ def _note_of(bench: Bench, run: Run) -> str:
     return recorded.note
 
 
-def test_a_run_by_hand_ignores_what_its_job_waits_for_and_says_so(bench: Bench) -> None:
+def test_a_manual_run_ignores_what_its_job_waits_for_and_says_so(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.surroundings.truths[_NAS] = True
     bench.tick(_HOUR)
@@ -555,7 +557,7 @@ def test_a_run_by_hand_ignores_what_its_job_waits_for_and_says_so(bench: Bench) 
     assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to be there"
 
 
-def test_a_run_by_hand_before_its_job_is_due_asks_for_no_condition_and_says_so(bench: Bench) -> None:
+def test_a_manual_run_before_its_job_is_due_asks_for_no_condition_and_says_so(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()

@@ -204,7 +204,7 @@ def test_a_source_that_cannot_be_told_leaves_a_note_and_the_outcome(
     assert (shop.folder / "items" / "in-progress" / "a.md").exists()
 
 
-def test_a_source_that_can_be_told_at_the_third_time_is_told(
+def test_a_source_that_can_be_told_at_the_third_time_is_reported(
     shop: AgentShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = shop.items(a="# Fix it")

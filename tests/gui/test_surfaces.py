@@ -229,7 +229,7 @@ def _shown(name: str) -> dict[str, str]:
     return {line[:9].strip(): line[10:] for line in lines}
 
 
-def test_every_state_is_told_in_the_same_words_everywhere(desk: PaneDesk) -> None:
+def test_every_state_is_reported_in_the_same_words_everywhere(desk: PaneDesk) -> None:
     situations = _fill(desk.bench)
     assert {one.kind for one in situations.values()} == set(SituationKind)
     told = {one.waiting.kind for one in situations.values() if one.waiting is not None}

@@ -86,7 +86,9 @@ def test_on_windows_the_program_has_no_console(tmp_path: Path, monkeypatch: pyte
     assert login_command()[0] == str(tmp_path / "pythonw.exe")
 
 
-def test_a_python_that_does_not_know_its_place_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_that_does_not_know_its_place_is_reported_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(SchedulerError, match="path of this Python is unknown"):
         login_command()

@@ -72,7 +72,7 @@ def test_a_list_in_place_of_an_agent_is_off(tmp_path: Path) -> None:
     assert not agent.is_on()
 
 
-def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "LaunchAgents").write_text("a file is in the way")
     with pytest.raises(SchedulerError, match=r"^cannot write .*\.plist: Not a directory; check that"):
         LaunchAgent(folder=tmp_path / "LaunchAgents").turn_on(_COMMAND)

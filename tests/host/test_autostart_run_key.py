@@ -82,7 +82,7 @@ def test_turned_on_it_is_on_and_turned_off_it_is_off() -> None:
 @pytest.mark.parametrize(
     ("state", "is_on"), [(b"\x02" + bytes(11), True), (b"\x03" + bytes(11), False), (b"", True)]
 )
-def test_what_the_task_manager_switched_off_is_off_until_turned_on_again(state: bytes, is_on: bool) -> None:
+def test_what_the_task_manager_disabled_is_off_until_turned_on_again(state: bytes, is_on: bool) -> None:
     registry = _Registry()
     key = RunKey(registry)
     key.turn_on(_COMMAND)
@@ -115,7 +115,7 @@ def test_a_command_too_long_for_windows_is_refused() -> None:
     assert registry.values == {}
 
 
-def test_a_locked_registry_is_told_in_a_sentence() -> None:
+def test_a_locked_registry_is_reported_in_a_sentence() -> None:
     key = RunKey(_LockedRegistry())
     with pytest.raises(SchedulerError, match="cannot be read: Access is denied; the administrator"):
         key.is_on()

@@ -182,7 +182,7 @@ def test_turning_off_what_is_off_does_nothing(folder: Path) -> None:
     "line",
     ["Hidden=true", "X-GNOME-Autostart-enabled=false", "X-MATE-Autostart-enabled = false", "Hidden = True"],
 )
-def test_an_entry_switched_off_by_the_desktop_is_off_until_turned_on_again(folder: Path, line: str) -> None:
+def test_an_entry_disabled_by_the_desktop_is_off_until_turned_on_again(folder: Path, line: str) -> None:
     autostart = XdgAutostart(folder=folder)
     autostart.turn_on(["halo"])
     entry = folder / "halo-scheduler.desktop"
@@ -249,7 +249,7 @@ def test_an_entry_that_is_a_link_stays_one(folder: Path, tmp_path: Path) -> None
     assert "Exec=halo" in kept.read_text()
 
 
-def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "autostart").write_text("a file is in the way")
     autostart = XdgAutostart(folder=tmp_path / "autostart")
     assert not autostart.is_on()
@@ -276,7 +276,7 @@ def test_a_failed_write_leaves_the_old_entry_and_no_litter(
     assert [entry.name for entry in folder.iterdir()] == ["halo-scheduler.desktop"]
 
 
-def test_an_entry_that_is_a_folder_is_told_in_a_sentence(folder: Path) -> None:
+def test_an_entry_that_is_a_folder_is_reported_in_a_sentence(folder: Path) -> None:
     (folder / "halo-scheduler.desktop" / "within").mkdir(parents=True)
     autostart = XdgAutostart(folder=folder)
     with pytest.raises(SchedulerError, match="cannot read"):

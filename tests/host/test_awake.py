@@ -150,7 +150,7 @@ def test_a_portal_that_says_nothing_more_is_believed(buses: Buses, monkeypatch: 
         assert portal.calls == ["Inhibit", "Close"]
 
 
-def test_a_portal_that_refuses_is_said(buses: Buses, awake: KeepAwake) -> None:
+def test_a_portal_that_refuses_is_reported(buses: Buses, awake: KeepAwake) -> None:
     sentences: queue.SimpleQueue[str] = queue.SimpleQueue()
     with PortalService(buses, response=2):
         awake.hold("run", "backup runs", sentences.put)
@@ -158,7 +158,7 @@ def test_a_portal_that_refuses_is_said(buses: Buses, awake: KeepAwake) -> None:
     assert sentence == "logind failed (it does not run here); the desktop portal failed (the portal refused)"
 
 
-def test_a_portal_of_nonsense_is_said(buses: Buses) -> None:
+def test_a_portal_of_nonsense_is_reported(buses: Buses) -> None:
     for nonsense in (("u", (7,)), ("s", ("no path",)), (None, ())):
         with (
             PortalService(buses, nonsense=nonsense),
@@ -167,7 +167,7 @@ def test_a_portal_of_nonsense_is_said(buses: Buses) -> None:
             PortalGrip("a run")
 
 
-def test_without_any_bus_it_is_said_and_nothing_is_held(
+def test_without_any_bus_it_is_reported_and_nothing_is_held(
     awake: KeepAwake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS"):
@@ -289,7 +289,7 @@ def test_a_process_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatc
     assert grip._process.returncode == -signal.SIGKILL
 
 
-def test_a_process_that_cannot_be_started_is_said() -> None:
+def test_a_process_that_cannot_be_started_is_reported() -> None:
     with pytest.raises(NotAwakeError, match="/nowhere/caffeinate cannot be started"):
         ProcessGrip(("/nowhere/caffeinate",))
 
@@ -307,7 +307,7 @@ def test_a_thread_wishes_to_stay_awake_and_takes_it_back() -> None:
     assert states == [(0x80000001, "halo-awake"), (0x80000000, "halo-awake")]
 
 
-def test_a_windows_that_refuses_is_said() -> None:
+def test_a_windows_that_refuses_is_reported() -> None:
     with pytest.raises(NotAwakeError):
         ThreadGrip(lambda _: 0)
 

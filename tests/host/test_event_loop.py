@@ -135,7 +135,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def test_the_end_of_a_process_is_told_once_and_costs_no_descriptor(
+def test_the_end_of_a_process_is_reported_once_and_costs_no_descriptor(
     watch: NotifierWatch, sleeper: subprocess.Popen[bytes], qtbot: QtBot
 ) -> None:
     told: list[int] = []

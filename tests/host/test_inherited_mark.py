@@ -20,7 +20,7 @@ if sys.platform != "win32":
 _UNLIMITED = -1
 
 
-def test_marks_differ_by_run_and_are_told_from_other_limits() -> None:
+def test_marks_differ_by_run_and_are_distinguished_from_other_limits() -> None:
     marks = {mark_of(str(number)) for number in range(1_000)}
     assert len(marks) == 1_000
     assert all(is_mark(mark) for mark in marks)

@@ -206,7 +206,7 @@ def test_signals_of_nonsense_are_survived(buses: Buses, observer: SourceObserver
         assert told.next() == {Happening.POWER}
 
 
-def test_a_flood_of_signals_is_told_of_a_few_times(
+def test_a_flood_of_signals_is_reported_a_few_times(
     buses: Buses, observer: SourceObserver, told: _Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observer_module, "_REST_MS", 50)

@@ -223,7 +223,7 @@ def test_backups_may_be_linked_to_another_disk_if_they_are_safe_there(database: 
         require_private_database(database)
 
 
-def test_a_circle_of_links_is_an_error_of_the_system(tmp_path: Path) -> None:
+def test_a_cycle_of_links_is_an_error_of_the_system(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(OSError, match="symbolic links"):

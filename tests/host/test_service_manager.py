@@ -36,7 +36,7 @@ def _environment(manager: socket.socket, **more: str) -> dict[str, str]:
     return {"NOTIFY_SOCKET": manager.getsockname(), "HOME": "/home/me", **more}
 
 
-def test_ready_status_and_stopping_are_told(heard: socket.socket) -> None:
+def test_ready_status_and_stopping_are_reported(heard: socket.socket) -> None:
     manager = ServiceManager.take(_environment(heard), ManualClock(START))
     manager.notify_ready("running\nthe jobs")
     manager.notify_stopping("waiting")

@@ -168,7 +168,7 @@ def test_what_makes_no_sense_says_only_that_something_changed(message: object) -
     assert change_of(message) == _MUCH
 
 
-def test_of_many_changes_only_the_kinds_are_told() -> None:
+def test_of_many_changes_only_the_kinds_are_reported() -> None:
     few = [Change(ChangeKind.JOB, str(number)) for number in range(20)]
     assert gathered([*few, *few]) == few
     assert gathered([*few, Change(ChangeKind.ENGINE)]) == [_MUCH, Change(ChangeKind.ENGINE)]

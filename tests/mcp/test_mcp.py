@@ -472,7 +472,7 @@ def test_advice_that_cannot_be_is_refused(
     assert job_named(scheduler, "job") == before
 
 
-def test_a_job_that_is_only_run_by_hand_takes_no_advice(scheduler: Scheduler) -> None:
+def test_a_job_that_is_only_manual_run_takes_no_advice(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual())
     with pytest.raises(ScheduleError, match="a job that is never due by itself takes no hints"):
         call(scheduler, "propose_interval", job="job", every="5m", reason="asked")

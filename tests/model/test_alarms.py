@@ -37,7 +37,7 @@ def test_it_survives_the_way_through_plain_data() -> None:
     assert StoreTrouble.from_data(trouble.to_data()) == trouble
 
 
-def test_of_many_ends_the_newest_are_told() -> None:
+def test_of_many_ends_the_newest_are_reported() -> None:
     ends = tuple(UnrecordedEnd(f"run {number}", "job", Outcome.SUCCESS, number) for number in range(50))
     told = StoreTrouble.of(StoreFullError("x"), 7, ends).ends
     assert len(told) == 20

@@ -130,7 +130,7 @@ def test_a_number_that_is_none_is_the_default(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_change_is_told(bench: Bench) -> None:
+def test_a_change_is_reported(bench: Bench) -> None:
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
     bench.scheduler.settings.change(theme="dark")

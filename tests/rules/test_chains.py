@@ -95,7 +95,7 @@ def test_a_job_cannot_follow_itself(scheduler: Scheduler) -> None:
         scheduler.add_job("other", _MANUAL, job_id="me", followers=_after("me"))
 
 
-def test_a_circle_is_refused_with_its_names(scheduler: Scheduler) -> None:
+def test_a_cycle_is_refused_with_its_names(scheduler: Scheduler) -> None:
     report = scheduler.add_job("report", _MANUAL)
     mail = scheduler.add_job("mail", _MANUAL, followers=_after(report, on=FollowOn.FAILURE))
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(mail, on=FollowOn.ALWAYS))
@@ -104,7 +104,7 @@ def test_a_circle_is_refused_with_its_names(scheduler: Scheduler) -> None:
     assert _followers(scheduler, report) == []
 
 
-def test_a_circle_through_the_trash_is_refused(scheduler: Scheduler) -> None:
+def test_a_cycle_through_the_trash_is_refused(scheduler: Scheduler) -> None:
     report = scheduler.add_job("report", _MANUAL)
     mail = scheduler.add_job("mail", _MANUAL, followers=_after(report))
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(mail))
@@ -115,7 +115,7 @@ def test_a_circle_through_the_trash_is_refused(scheduler: Scheduler) -> None:
     assert _followers(scheduler, mail) == [report]
 
 
-def test_restoring_a_job_looks_for_circles_again(scheduler: Scheduler) -> None:
+def test_restoring_a_job_looks_for_cycles_again(scheduler: Scheduler) -> None:
     report = scheduler.add_job("report", _MANUAL)
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(report))
     scheduler.remove_job(backup)
@@ -155,7 +155,7 @@ def test_jobs_that_are_added_together_may_follow_each_other(scheduler: Scheduler
     assert len(scheduler.list_jobs()) == 2
 
 
-def test_a_new_job_that_others_already_name_closes_no_circle(scheduler: Scheduler) -> None:
+def test_a_new_job_that_others_already_name_closes_no_cycle(scheduler: Scheduler) -> None:
     report = scheduler.add_job("report", _MANUAL, job_id="report")
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(report))
     scheduler.remove_job(report)
@@ -174,7 +174,7 @@ def test_renaming_a_job_leaves_its_chain(scheduler: Scheduler) -> None:
     assert [link.name for link in scheduler.jobs.chain(report).before] == ["copy"]
 
 
-def test_a_diamond_is_no_circle(scheduler: Scheduler) -> None:
+def test_a_diamond_is_no_cycle(scheduler: Scheduler) -> None:
     end = scheduler.add_job("end", _MANUAL)
     sides = [scheduler.add_job(name, _MANUAL, followers=_after(end)) for name in ("left", "right")]
     scheduler.add_job("start", _MANUAL, followers=_after(*sides, end))
@@ -193,7 +193,7 @@ def test_a_very_long_chain_is_looked_through_and_told_in_short() -> None:
     assert (len(cycle), cycle[0], cycle[-1]) == (count + 2, "7", "7")
 
 
-def test_a_long_circle_is_told_with_its_ends(scheduler: Scheduler) -> None:
+def test_a_long_cycle_is_reported_with_its_ends(scheduler: Scheduler) -> None:
     first = previous = scheduler.add_job("0", _MANUAL)
     for number in range(1, 12):
         previous = scheduler.add_job(str(number), _MANUAL, followers=_after(previous))

@@ -105,7 +105,7 @@ def _with(notify: Notify) -> Job:
     return replace(_JOB, policy=Policy(notify=notify))
 
 
-def test_a_failure_tells_why_and_when_it_is_tried_again() -> None:
+def test_a_failure_tells_why_and_when_it_is_retried() -> None:
     assert _told(_run(_BAD)) == Notice(
         kind=NoticeKind.FAILED,
         title="backup failed",
@@ -157,7 +157,7 @@ def test_without_an_error_the_exit_code_or_nothing_is_the_reason() -> None:
     assert (coded.text, uncoded.text) == ("Exit code 3.", "No error message.")
 
 
-def test_a_streak_is_told_once_and_its_end_once() -> None:
+def test_a_streak_is_reported_once_and_its_end_once() -> None:
     first, second, third = (_run(_BAD, slot=slot) for slot in (1, 2, 3))
     good, better = _run(_OK, slot=4), _run(_OK, slot=5)
     assert _kind(first) is NoticeKind.FAILED
@@ -179,7 +179,7 @@ def test_what_is_neither_good_nor_bad_does_not_end_a_streak_and_is_not_told(betw
     assert _kind(_run(_OK, slot=3), other, first) is NoticeKind.RECOVERED
 
 
-def test_a_slot_that_is_tried_again_is_not_yet_lost() -> None:
+def test_a_slot_that_is_retried_is_not_yet_lost() -> None:
     first, second = _run(_BAD, slot=1, attempt=1), _run(_BAD, slot=1, attempt=2)
     pending = replace(_JOB, next_source=Source.RETRY)
     assert _kind(first, job=pending) is None
@@ -190,7 +190,7 @@ def test_a_slot_that_is_tried_again_is_not_yet_lost() -> None:
     assert _kind(_run(_OK, slot=2), second, first) is NoticeKind.RECOVERED
 
 
-def test_a_short_run_by_hand_is_watched_and_not_told() -> None:
+def test_a_short_manual_run_is_watched_and_not_told() -> None:
     short = _run(_BAD, trigger=Trigger.MANUAL, took_ms=_MINUTE)
     assert _kind(short) is None
     assert _kind(_run(_OK, trigger=Trigger.MANUAL, took_ms=_MINUTE), job=_with(Notify.ALL)) is None
@@ -198,7 +198,7 @@ def test_a_short_run_by_hand_is_watched_and_not_told() -> None:
     assert _kind(_run(_BAD, slot=1), short) is NoticeKind.FAILED
 
 
-def test_a_long_run_by_hand_is_told() -> None:
+def test_a_long_manual_run_is_reported() -> None:
     long = 61 * _SECOND
     assert _kind(_run(_BAD, trigger=Trigger.MANUAL, took_ms=long)) is NoticeKind.FAILED
     # A retry of the schedule is no matter of a run by hand.
@@ -210,7 +210,7 @@ def test_a_long_run_by_hand_is_told() -> None:
     assert (succeeded.title, succeeded.text) == ("backup succeeded", "Took 1 min 1 s.")
 
 
-def test_test_runs_and_runs_under_way_are_never_told() -> None:
+def test_test_runs_and_active_runs_are_never_told() -> None:
     assert _kind(_run(_BAD, trigger=Trigger.TEST, took_ms=_HOUR), job=_with(Notify.ALL)) is None
     running = replace(_run(Outcome.RUNNING), finished_at=None)
     assert _kind(running, job=_with(Notify.ALL)) is None
@@ -332,13 +332,13 @@ def test_a_mere_restart_is_not_told_unless_something_was_missed() -> None:
         (b"::cost 0.2\n\n", "Took 1 min 1 s."),
     ],
 )
-def test_a_success_is_told_with_the_last_line_of_its_output(output: bytes, text: str) -> None:
+def test_a_success_is_reported_with_the_last_line_of_its_output(output: bytes, text: str) -> None:
     notice = _told(_run(_OK, trigger=Trigger.MANUAL, took_ms=61 * _SECOND), job=_with(Notify.ALL))
     assert notice is not None
     assert with_last_line(notice, output).text == text
 
 
-def test_a_failure_is_told_with_its_last_line_and_what_can_be_done() -> None:
+def test_a_failure_is_reported_with_its_last_line_and_what_can_be_done() -> None:
     notice = _told(_run(_BAD))
     assert notice is not None
     said = with_last_line(notice, b"tar: /backup: Cannot open\n")
@@ -346,13 +346,13 @@ def test_a_failure_is_told_with_its_last_line_and_what_can_be_done() -> None:
     assert said.actions == (NoticeAction.SHOW_OUTPUT, NoticeAction.RUN_AGAIN, NoticeAction.PAUSE)
 
 
-def test_a_recovery_is_told_without_output() -> None:
+def test_a_recovery_is_reported_without_output() -> None:
     notice = _told(_run(_OK, slot=2), _run(_BAD, slot=1))
     assert notice is not None
     assert with_last_line(notice, b"fine\n") == notice
 
 
-def test_a_manual_failure_is_told_when_nobody_looks() -> None:
+def test_a_manual_failure_is_reported_when_nobody_looks() -> None:
     run = _run(_BAD, trigger=Trigger.MANUAL)
     assert _told(run, is_watched=True) is None
     notice = _told(run, is_watched=False)
@@ -411,7 +411,7 @@ _QUESTION = Question(id="q", job_id="1", run_id="r", asked_at=_NOW, text="Which 
 
 @pytest.mark.parametrize("outcome", [_OK, _BAD, Outcome.TIMEOUT, Outcome.CANCELLED])
 @pytest.mark.parametrize("trigger", [Trigger.SCHEDULE, Trigger.MANUAL, Trigger.ANSWER])
-def test_a_question_is_told_however_the_run_ended(outcome: Outcome, trigger: Trigger) -> None:
+def test_a_question_is_reported_however_the_run_ended(outcome: Outcome, trigger: Trigger) -> None:
     notice = _told(_run(outcome, trigger=trigger), question=_QUESTION)
     assert notice is not None
     assert (notice.kind, notice.title) == (NoticeKind.NEEDS_INPUT, "backup needs you")
@@ -454,7 +454,7 @@ def _capped(finished_at: int) -> Run:
     )
 
 
-def test_a_cap_is_told_once_a_day() -> None:
+def test_a_cap_is_reported_once_a_day() -> None:
     first, second, next_day = (_capped(at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR))
     notice = _told(first, _run(_OK))
     assert notice is not None
@@ -473,7 +473,7 @@ def _skipped(reason: SkipReason, error: str, finished_at: int = _NOW, **rest: An
     return replace(run, id=f"{reason}-{finished_at}", reason=reason, started_at=None, finished_at=finished_at)
 
 
-def test_conditions_that_never_held_are_told_once_a_day_like_a_failure() -> None:
+def test_conditions_that_never_held_are_reported_once_a_day_like_a_failure() -> None:
     words = "it waited 2 hours for AC power: the machine runs on its battery"
     first, second, next_day = (
         _skipped(SkipReason.CONDITION, words, at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR)
@@ -497,7 +497,7 @@ def test_a_skip_that_the_user_asked_for_is_not_told(reason: SkipReason) -> None:
 
 
 @pytest.mark.parametrize("reason", [SkipReason.PAUSED, SkipReason.DISABLED])
-def test_a_chain_that_ends_before_a_job_is_told_once_a_day(reason: SkipReason) -> None:
+def test_a_chain_that_ends_before_a_job_is_reported_once_a_day(reason: SkipReason) -> None:
     words = "it was triggered by sync, but it was stopped"
     first, second = (_skipped(reason, words, at, trigger=Trigger.CHAIN) for at in (_NOW, _NOW + _HOUR))
     notice = _told(first)
@@ -512,7 +512,7 @@ def test_a_chain_that_ends_before_a_job_is_told_once_a_day(reason: SkipReason) -
     assert _told(_skipped(reason, "the job was paused at that time")) is None
 
 
-def test_a_follower_that_is_gone_is_told_on_the_run_before_it() -> None:
+def test_a_follower_that_is_gone_is_reported_on_the_run_before_it() -> None:
     run = _run(_OK)
     gone = BrokenLink(name="report", is_removed=True, is_first_today=True)
     faulty = BrokenLink(name="mail", is_removed=False, is_first_today=True)

@@ -129,7 +129,7 @@ def test_after_the_step_to_kinds_the_next_tick_finds_what_is_waited_for(bench: B
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"conditions": [{"kind": "moon"}]}', '{"moon": 1}'])
-def test_details_that_cannot_be_read_disturb_nobody(bench: Bench, text: str) -> None:
+def test_details_that_cannot_be_read_do_not_affect_others(bench: Bench, text: str) -> None:
     job_id = bench.scheduler.add_job("copy", Every("1h"), policy=Policy(conditions=(_DISK,)))
     bench.surroundings.truths[_DISK] = False
     bench.tick(_HOUR)

@@ -419,7 +419,7 @@ def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(be
     }
 
 
-def test_what_would_keep_back_a_run_after_another_job_is_said(bench: Bench) -> None:
+def test_what_would_keep_back_a_run_after_another_job_is_reported(bench: Bench) -> None:
     scheduler = bench.scheduler
     report = scheduler.add_job("report", Manual(), policy=Policy(caps=Caps(runs_per_day=1)))
     assert scheduler.jobs.explain(report).sentences == ("It only runs manually: it has no schedule.",)

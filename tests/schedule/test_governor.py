@@ -141,7 +141,7 @@ def test_backoff_counts_from_the_end_of_the_failed_run() -> None:
     assert plan_next_run(Every("10s"), _NOW, errors=1).at == _NOW + 30_000
 
 
-def test_backoff_can_be_switched_off() -> None:
+def test_backoff_can_be_disabled() -> None:
     assert plan_next_run(Every("10s"), _NOW, errors=9, backoff=Backoff.none()).source is Source.EVERY
 
 
@@ -174,7 +174,7 @@ def test_doubling_that_changes_nothing_leaves_no_trace() -> None:
     assert _rules(plan) == [Rule.BASELINE]
 
 
-def test_a_failed_slot_is_tried_again() -> None:
+def test_a_failed_slot_is_retried() -> None:
     retry = Retry(attempts=2, delay_ms=5_000)
     first = plan_next_run(_EVERY, _NOW, failed=True, attempt=1, finished_at=_NOW, retry=retry)
     assert (first.at, first.source, first.attempt) == (_NOW + 5_000, Source.RETRY, 2)

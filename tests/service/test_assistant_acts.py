@@ -69,7 +69,7 @@ def _do_everything(scheduler: Scheduler) -> str:
     return job_id
 
 
-def test_everything_an_assistant_does_is_told_with_its_name(scheduler: Scheduler) -> None:
+def test_everything_an_assistant_does_is_reported_with_its_name(scheduler: Scheduler) -> None:
     _do_everything(scheduler)
     assert _told(scheduler) == [
         ("other", "made", "created it"),

@@ -133,7 +133,7 @@ def test_what_a_person_stopped_only_a_person_starts(
     assert (_job(scheduler, job_id), scheduler.runs.waiting_of(job_id)) == (before, None)
 
 
-def test_what_errors_disabled_and_a_person_paused_is_told_as_paused(scheduler: Scheduler) -> None:
+def test_what_errors_disabled_and_a_person_paused_is_reported_as_paused(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
     scheduler.pause_job(job_id)
     record = scheduler._store.jobs.get(job_id)

@@ -156,7 +156,7 @@ def test_an_answer_does_not_start_what_it_has_changed(scheduler: Scheduler) -> N
     assert scheduler.questions.answer(question.id, "yes") == scheduler.runs.waiting_of(job_id)
 
 
-def test_a_run_by_hand_does_not_start_what_nobody_has_looked_at(scheduler: Scheduler) -> None:
+def test_a_manual_run_does_not_start_an_unreviewed_job(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
     Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
     with pytest.raises(ScheduleTriggerError, match="look at it and resume it before you run it") as refused:
@@ -187,7 +187,7 @@ def test_what_a_person_changes_after_another_looked_is_resumed(scheduler: Schedu
 
 
 @pytest.mark.parametrize("until", [None, _NOW + 60_000])
-def test_a_pause_by_a_person_does_not_let_go_what_nobody_has_looked_at(
+def test_a_pause_by_a_person_does_not_let_go_an_unreviewed_job(
     scheduler: Scheduler, until: int | None
 ) -> None:
     job_id = _made(scheduler)
@@ -337,7 +337,7 @@ def test_a_token_stays_where_it_went(scheduler: Scheduler, has_source: bool) -> 
     assert _job(scheduler, job_id).action == stored
 
 
-def test_what_it_wrote_is_told_once_it_can_be_seen(scheduler: Scheduler) -> None:
+def test_what_it_wrote_is_reported_once_it_can_be_seen(scheduler: Scheduler) -> None:
     seen: list[tuple[bool, bool]] = []
 
     def note(_change: object) -> None:

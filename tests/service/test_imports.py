@@ -114,7 +114,7 @@ def test_a_new_job_takes_the_name_of_a_renamed_one(scheduler: Scheduler) -> None
     assert names["old backup"].followers == (Follower(job_id=names["backup"].id),)
 
 
-def test_quiet_times_and_limits_are_taken_in(scheduler: Scheduler) -> None:
+def test_quiet_times_and_limits_are_imported(scheduler: Scheduler) -> None:
     nights = QuietTime(name="Nights")
     heard: list[Change] = []
     scheduler.subscribe(heard.append)
@@ -143,7 +143,7 @@ def test_a_fault_keeps_everything_out_unless_it_is_skipped(scheduler: Scheduler)
         lambda scheduler: scheduler.settings.change(quiet_times=(QuietTime(name="Nights", start="20:00"),)),
     ],
 )
-def test_a_plan_that_is_not_true_any_more_is_refused(
+def test_a_plan_that_is_no_longer_true_is_refused(
     scheduler: Scheduler, meanwhile: Callable[[Scheduler], object]
 ) -> None:
     scheduler.add_job("a", Manual(), _TRUE)

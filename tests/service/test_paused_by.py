@@ -111,7 +111,7 @@ def test_a_pause_until_later_does_not_let_it_go_unseen(bench: Bench) -> None:
     assert (job.status_reason, job.paused_until, job.next_run_at) == (_ASSISTANT, None, None)
 
 
-def test_resuming_all_leaves_alone_what_nobody_has_looked_at(bench: Bench) -> None:
+def test_resuming_all_leaves_alone_an_unreviewed_job(bench: Bench) -> None:
     unseen = bench.scheduler.add_job("unseen", Every("1h"), paused_by=_ASSISTANT)
     own = bench.scheduler.add_job("own", Every("1h"))
     bench.scheduler.pause_all()
@@ -145,7 +145,7 @@ def test_it_stays_paused_in_the_trash_and_over_a_restart(bench: Bench) -> None:
     assert _job(bench, job_id).status_reason is _ASSISTANT
 
 
-def test_a_pause_of_an_assistant_is_told_as_its_own_and_waits_for_no_review(bench: Bench) -> None:
+def test_a_pause_of_an_assistant_is_reported_as_its_own_and_waits_for_no_review(bench: Bench) -> None:
     scheduler = bench.scheduler
     scheduler.settings.change(assistants=AssistantAccess.RUN)
     job_id = scheduler.add_job("job", Every("1h"), policy=Policy(assistants_may_run=True))

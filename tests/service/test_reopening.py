@@ -22,7 +22,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.close()
 
 
-def test_a_dismissed_question_waits_again_and_that_is_told(bench: Bench) -> None:
+def test_a_dismissed_question_waits_again_and_that_is_reported(bench: Bench) -> None:
     scheduler = bench.scheduler
     job_id = scheduler.add_job("fix", Manual())
     question = ask(scheduler, job_id)

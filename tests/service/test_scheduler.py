@@ -245,7 +245,7 @@ def test_jobs_are_listed_by_next_run_and_filtered(bench: Bench) -> None:
         lambda scheduler: scheduler.propose_interval("x", "5m"),
     ],
 )
-def test_what_does_not_exist_is_said(bench: Bench, call: object) -> None:
+def test_what_does_not_exist_is_reported(bench: Bench, call: object) -> None:
     with pytest.raises(JobNotFoundError, match="'x'"):
         call(bench.scheduler)  # type: ignore[operator] # a function of the scheduler
 
@@ -375,7 +375,7 @@ def test_listeners_hear_of_changes_until_they_leave(bench: Bench) -> None:
     assert len(heard) == count
 
 
-def test_a_listener_that_fails_disturbs_nobody(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_listener_that_fails_does_not_affect_others(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     heard: list[Change] = []
     bench.scheduler.subscribe(lambda _change: 1 / 0)  # type: ignore[arg-type] # it fails
     bench.scheduler.subscribe(heard.append)
@@ -518,7 +518,7 @@ def test_many_changes_at_once_are_told_as_one(bench: Bench) -> None:
     assert heard == [Change(ChangeKind.JOB)]
 
 
-def test_what_is_recorded_for_the_time_in_the_trash_is_told(bench: Bench) -> None:
+def test_what_is_recorded_for_the_time_in_the_trash_is_reported(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Once(START + 1_000))
     bench.scheduler.remove_job(job_id)
     bench.clock.advance(2_000)

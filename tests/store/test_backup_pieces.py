@@ -53,7 +53,7 @@ def test_all_pieces_together_are_the_whole(path: Path, monkeypatch: pytest.Monke
     assert told[-1][0] == told[-1][1]
 
 
-def test_a_restored_backup_is_told_of_in_pieces(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restored_backup_is_reported_in_pieces(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backup, "_BYTES_AT_ONCE", 4_096)
     made = make_backup(path, _NOW)
     before = _content(path)

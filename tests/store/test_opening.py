@@ -60,7 +60,7 @@ def test_many_bring_a_database_up_to_date_at_once(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("kind", ["IMMEDIATE", "EXCLUSIVE"])
-def test_a_database_that_stays_locked_is_told(
+def test_a_database_that_stays_locked_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr(connection, "_BUSY_TIMEOUT_MS", 50)

@@ -246,7 +246,9 @@ def test_a_file_open_to_others_is_refused(secrets: SecretStore, file: Path, mode
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'"text"', b"\xff"])
-def test_a_damaged_file_is_said_and_left_as_it_is(secrets: SecretStore, file: Path, content: bytes) -> None:
+def test_a_damaged_file_is_reported_and_left_as_it_is(
+    secrets: SecretStore, file: Path, content: bytes
+) -> None:
     secrets.set("A", _VALUE, SecretPlace.FILE, _NOW)
     file.write_bytes(content)
     with pytest.raises(SecretError, match="cannot be read"):
@@ -256,7 +258,7 @@ def test_a_damaged_file_is_said_and_left_as_it_is(secrets: SecretStore, file: Pa
     assert file.read_bytes() == content
 
 
-def test_a_file_that_cannot_be_written_is_said(secrets: SecretStore, file: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(secrets: SecretStore, file: Path) -> None:
     file.with_suffix(".part").mkdir()
     with pytest.raises(SecretError, match="the secret cannot be written to"):
         secrets.set("A", _VALUE, SecretPlace.FILE, _NOW)

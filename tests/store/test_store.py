@@ -191,7 +191,7 @@ def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="no other user to be")
-def test_a_folder_that_may_not_be_written_is_said() -> None:
+def test_a_folder_that_may_not_be_written_is_reported() -> None:
     """Root may write anywhere: so this is tried as somebody else where the tests run as root."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -213,7 +213,7 @@ def test_a_folder_that_may_not_be_written_is_said() -> None:
 
 
 @pytest.mark.parametrize("content", [b"not a database at all" * 500, b"SQLite format 3\0" + b"x" * 5_000])
-def test_what_is_no_database_is_said(path: Path, content: bytes) -> None:
+def test_what_is_no_database_is_reported(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     with pytest.raises(StoreDamagedError, match="halo backup restore --latest"):
@@ -230,13 +230,13 @@ def test_another_sqlite_database_is_left_alone(path: Path) -> None:
         Store.open(path, _NOW)
 
 
-def test_a_folder_in_the_way_is_said(path: Path) -> None:
+def test_a_folder_in_the_way_is_reported(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(StoreUnavailableError, match="cannot be used"):
         Store.open(path, _NOW)
 
 
-def test_a_locked_database_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halo_scheduler.store.connection._BUSY_TIMEOUT_MS", 1)
     store, other = Store.open(path, _NOW), Store.open(path, _NOW)
     with store.transaction(), pytest.raises(StoreUnavailableError, match="in use by another program"):
@@ -477,7 +477,7 @@ def test_what_is_set_aside_is_never_overwritten(path: Path) -> None:
     assert all(aside is not None and aside.exists() for aside in asides)
 
 
-def test_a_backup_keeps_nobody_from_writing(path: Path) -> None:
+def test_a_backup_does_not_prevent_writing(path: Path) -> None:
     store, other = Store.open(path, _NOW), Store.open(path, _NOW)
     with other.database.reading():
         other.jobs.all()
@@ -1028,7 +1028,9 @@ def test_a_note_is_added_behind_the_one_that_is_there(path: Path) -> None:
     store.close()
 
 
-def test_what_the_system_says_is_told_without_its_number(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_system_says_is_reported_without_its_number(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -1038,7 +1040,7 @@ def test_what_the_system_says_is_told_without_its_number(path: Path, monkeypatch
     assert str(caught.value) == f"{path} cannot be used (permission denied); check the folder and the disk"
 
 
-def test_a_file_in_the_place_of_the_folder_is_told_in_words(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_reported_in_words(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("mine")
     for path in (tmp_path / "home" / "halo.db", tmp_path / "home" / "below" / "halo.db"):
         with pytest.raises(StoreUnavailableError, match="there is a file in the place of its folder"):

@@ -143,7 +143,7 @@ def test_chain_runs_wait_by_the_age_of_their_cause_and_are_wanted_once(store: St
 _BY_HAND = message(MessageKind.TEXT, text="started manually")
 
 
-def test_what_was_noted_of_a_run_under_way_is_kept_at_its_end(store: Store) -> None:
+def test_what_was_noted_of_an_active_run_is_kept_at_its_end(store: Store) -> None:
     store.jobs.insert([_due("1")])
     runs = [Run(id=name, job_id="1", trigger=Trigger.MANUAL, source=Source.MANUAL) for name in "abc"]
     store.runs.insert(runs, 1)

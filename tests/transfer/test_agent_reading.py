@@ -84,7 +84,7 @@ def test_each_schedule_becomes_a_prompt_in_the_group_of_its_agent() -> None:
     )
 
 
-def test_what_is_not_kept_is_said() -> None:
+def test_what_is_not_kept_is_reported() -> None:
     notes = {draft.spec.name: draft.notes for draft in _read(_AGENT).jobs}
     assert notes["coder/issues"] == ("not kept: system_prompt, work_source.exclude_labels",)
     assert notes["coder/hook"] == (

@@ -61,7 +61,7 @@ def test_a_crontab_is_read_as_cron_reads_it(path: Path) -> None:
     assert faults == expected.get("faults", [])
 
 
-def test_all_of_them_are_taken_in_and_then_nothing_more(tmp_path: Path) -> None:
+def test_all_of_them_are_imported_and_then_nothing_more(tmp_path: Path) -> None:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(1_800_000_000_000)) as scheduler:
         for path in _CRONTABS:
             drafts = read_crontab(path.read_bytes())
@@ -95,7 +95,7 @@ def test_cron_neither_stops_a_run_nor_gives_up() -> None:
     assert (policy.time_limit, policy.max_errors, policy.backoff) == (None, 0, Backoff.none())
 
 
-def test_what_cron_does_not_fill_in_is_said_once() -> None:
+def test_what_cron_does_not_fill_in_is_reported_once() -> None:
     first, second = _read("PATH=$HOME/bin\n@daily x\n@daily y").jobs
     assert first.notes == ("PATH=$HOME/bin is taken as it is: no $ is filled in there",)
     assert second.notes == ()

@@ -72,7 +72,7 @@ def test_a_command_is_written_for_a_plain_shell(action: Command, line: str) -> N
         (Command(argv=("x",)), Cron("0 0 * * MON#2"), "cron has no last days and no nth weekdays"),
     ],
 )
-def test_what_cron_cannot_do_is_said(action: Any, schedule: Schedule, reason: str) -> None:
+def test_what_cron_cannot_do_is_reported(action: Any, schedule: Schedule, reason: str) -> None:
     assert _written(action, schedule) == f"# job: {reason}"
 
 

@@ -164,7 +164,7 @@ def _read(content: bytes) -> tuple[Draft, ...]:
         ("version: 1\n", 'version: 1\n"a\\nb": 5\n', "line 2, 'a\\nb': is not a known field"),
     ],
 )
-def test_a_fault_is_told_with_its_line_and_its_path(old: str, new: str, fault: str) -> None:
+def test_a_fault_is_reported_with_its_line_and_its_path(old: str, new: str, fault: str) -> None:
     content = _BACKUP.decode()
     assert old in content
     faults = read_document(content.replace(old, new).encode()).faults

@@ -263,7 +263,7 @@ def test_a_job_follows_neither_itself_nor_twice(followers: tuple[str, ...]) -> N
     assert list(plan.new_ids) == ["b"]
 
 
-def test_a_circle_is_refused_with_its_names() -> None:
+def test_a_cycle_is_refused_with_its_names() -> None:
     jobs = {"c": _spec("c", followers=(Follower(job_id="a"),)), "a": _spec("a")}
     plan = _plan(_draft("a", "b"), _draft("b", "c"), _draft("d"), jobs=jobs)
     circle = "a → b → c → a: these jobs would start each other forever; remove one from the cycle"
@@ -271,7 +271,7 @@ def test_a_circle_is_refused_with_its_names() -> None:
     assert list(plan.new_ids) == ["d"]
 
 
-def test_many_circles_are_found_at_once() -> None:
+def test_many_cycles_are_found_at_once() -> None:
     pairs = [_draft(f"j{number}-{one}", f"j{number}-{1 - one}") for number in range(500) for one in (0, 1)]
     with at_most_ms(1_000):
         plan = _plan(*pairs, _draft("d"))
@@ -279,13 +279,13 @@ def test_many_circles_are_found_at_once() -> None:
     assert list(plan.new_ids) == ["d"]
 
 
-def test_circles_that_share_jobs_are_all_refused() -> None:
+def test_cycles_that_share_jobs_are_all_refused() -> None:
     plan = _plan(_draft("a", "b"), _draft("b", "a", "c"), _draft("c", "d"), _draft("d", "b"), _draft("e"))
     assert list(plan.new_ids) == ["e"]
     assert "followers: a → b → a: these jobs would start each other" in _faults(plan)[0]
 
 
-def test_a_circle_that_shares_only_what_is_there_already_is_refused_too() -> None:
+def test_a_cycle_that_shares_only_what_is_there_already_is_refused_too() -> None:
     jobs = {"x": _spec("x", followers=(Follower(job_id="1"), Follower(job_id="2")))}
     jobs |= {"1": _spec("a"), "2": _spec("b")}
     plan = _plan(_draft("a", "x"), _draft("b", "x"), jobs=jobs)
@@ -296,13 +296,13 @@ def test_a_circle_that_shares_only_what_is_there_already_is_refused_too() -> Non
     assert plan.is_empty
 
 
-def test_a_long_circle_is_told_by_its_ends() -> None:
+def test_a_long_cycle_is_told_by_its_ends() -> None:
     plan = _plan(*(_draft(f"j{number}", f"j{(number + 1) % 1_000}") for number in range(1_000)))
     assert len(plan.faults) == 1_000
     assert "j0 → j1 → j2 → j3 → … → j998 → j999 → j0:" in _faults(plan)[0]
 
 
-def test_a_circle_through_the_trash_is_refused() -> None:
+def test_a_cycle_through_the_trash_is_refused() -> None:
     removed = {"t": _spec("old", followers=(Follower(job_id="1"),))}
     kept = _spec("a", followers=(Follower(job_id="t"),))
     draft = replace(_draft("a", description="new"), followers=(NamedFollower(job_id="t"),))

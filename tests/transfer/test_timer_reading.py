@@ -310,7 +310,7 @@ def test_a_fault_does_not_repeat_a_text_without_end() -> None:
         assert len(drafts.faults[0].message) < 300
 
 
-def test_what_would_run_too_often_is_told() -> None:
+def test_what_would_run_too_often_is_reported() -> None:
     (draft,) = _read("[Timer]\nOnUnitActiveSec=500ms\n").jobs
     assert draft.notes == ("OnUnitActiveSec=500ms becomes every 10 seconds: the shortest interval",)
 

@@ -39,7 +39,7 @@ def test_texts_without_quotes_are_marked() -> None:
     assert all(type(item) is Word for item in data["d"])
 
 
-def test_a_key_with_a_dot_is_told_from_a_part() -> None:
+def test_a_key_with_a_dot_is_distinguished_from_a_part() -> None:
     file = read_yaml(b"a: {c: 1}\na.b: {c: 1}\nc:\n  d: 1\n")
     assert [file.line_of(path) for path in ("a.b", "a.b.c", "a.c", "c.d", "a.x")] == [2, 2, 1, 4, 1]
 

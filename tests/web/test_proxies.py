@@ -67,7 +67,7 @@ def test_the_environment_tells_which_proxy_leads_there(
 
 
 @pytest.mark.parametrize("url", ["socks5://p.test", "https://p.test", "http://[broken", "http://"])
-def test_a_proxy_that_cannot_be_used_is_told_and_not_passed_by(url: str) -> None:
+def test_a_proxy_that_cannot_be_used_is_reported_and_not_passed_by(url: str) -> None:
     with pytest.raises(WebError, match="the variable http_proxy "):
         Proxies({"http_proxy": url}).find(Address.read("http://a.test/"))
 
@@ -104,7 +104,7 @@ def test_a_proxys_password_is_a_secret() -> None:
     assert Proxies(environment).secrets == [_PASSWORD, b64encode(f"me:{_PASSWORD}".encode()).decode()]
 
 
-def test_a_proxy_that_is_not_there_is_told() -> None:
+def test_a_proxy_that_is_not_there_is_reported() -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         port = deaf.getsockname()[1]
@@ -187,7 +187,7 @@ def test_a_tunnel_to_a_server_that_is_another_is_refused(
         _ask("https://a.test/", port)
 
 
-def test_a_proxy_that_refuses_a_tunnel_is_told(site: Site) -> None:
+def test_a_proxy_that_refuses_a_tunnel_is_reported(site: Site) -> None:
     with (
         _tunnel(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", site.port) as (port, _),
         pytest.raises(WebError, match=r"the proxy cannot reach a\.test: 407 Proxy Authentication Required"),

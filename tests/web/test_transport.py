@@ -36,7 +36,7 @@ def test_a_cancelled_transport_does_not_wake_the_next_one_of_its_thread(
     assert len(polls) == 1
 
 
-def test_a_pause_of_the_server_is_told_of_once() -> None:
+def test_a_pause_of_the_server_is_reported_once() -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     told: list[str] = []

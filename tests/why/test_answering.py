@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 # --- What lies ahead -------------------------------------------------------------------------------------------------
 
 
-def test_a_planned_run_is_told_with_its_trail(morning: Morning) -> None:
+def test_a_planned_run_is_reported_with_its_trail(morning: Morning) -> None:
     morning.add(policy=Policy(limits=Limits(min_ms=20 * MINUTE)))
     assert morning.said("8:20") == (
         Verdict.PLANNED,
@@ -108,7 +108,7 @@ def _now(morning: Morning) -> tuple[Verdict, list[str]]:
     return answer.verdict, list(answer.sentences)
 
 
-def test_without_a_time_the_plan_is_told(morning: Morning) -> None:
+def test_without_a_time_the_plan_is_reported(morning: Morning) -> None:
     morning.add()
     answer = morning.scheduler.jobs.why(morning.job_id)
     assert (answer.verdict, answer.at, answer.next_run_at) == (Verdict.PLANNED, None, at("8:15"))
@@ -173,7 +173,7 @@ def test_a_look_that_never_ends_is_not_waited_for(morning: Morning, monkeypatch:
     gone.set()
 
 
-def test_followers_are_told_with_what_keeps_them_from_running(morning: Morning) -> None:
+def test_followers_are_reported_with_what_keeps_them_from_running(morning: Morning) -> None:
     others = [morning.scheduler.add_job(name, Manual()) for name in ("mail", "alarm", "sweep", "report")]
     on = (FollowOn.SUCCESS, FollowOn.FAILURE, FollowOn.ALWAYS, FollowOn.SUCCESS)
     morning.add(followers=[Follower(job_id=job_id, on=when) for job_id, when in zip(others, on, strict=True)])

@@ -75,7 +75,7 @@ def test_a_missed_slot_stands_for_the_others(morning: Morning) -> None:
     assert morning.ask("9:00").run_id == morning.ask("8:30").run_id
 
 
-def test_sleep_is_told_as_such(morning: Morning) -> None:
+def test_sleep_is_reported_as_such(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     morning.jump("10:05")
@@ -111,7 +111,7 @@ def test_a_slot_that_nobody_looked_at_yet_is_due(morning: Morning) -> None:
 # --- It could not run -----------------------------------------------------------------------------------------
 
 
-def test_a_pause_is_told_with_its_ends(morning: Morning) -> None:
+def test_a_pause_is_reported_with_its_ends(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     morning.scheduler.pause_job(morning.job_id, until=at("9:10"))
@@ -204,7 +204,7 @@ def test_a_once_that_is_over_says_so_of_other_times(morning: Morning) -> None:
     assert (morning.ask("8:50").verdict, morning.ask("8:20").verdict) == (Verdict.RAN, Verdict.NOT_A_POINT)
 
 
-def test_a_once_whose_time_fell_into_a_pause_is_told_as_paused(morning: Morning) -> None:
+def test_a_once_whose_time_fell_into_a_pause_is_reported_as_paused(morning: Morning) -> None:
     morning.add(Once(at("8:10")))
     morning.scheduler.pause_job(morning.job_id, until=at("8:20"))
     morning.until("8:30")

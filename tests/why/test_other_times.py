@@ -81,7 +81,7 @@ def test_a_rename_changes_no_times(morning: Morning) -> None:
     )
 
 
-def test_a_spec_that_cannot_be_read_any_more_is_admitted(morning: Morning) -> None:
+def test_a_spec_that_can_no_longer_be_read_is_admitted(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     morning.scheduler._store.events.append(
@@ -297,7 +297,7 @@ def _last_sentence(path: Path, schedule: Cron, made_at: str, asked_at: str) -> s
         ("30 3 * * *", "2025-10-26T02:30Z", "(at 03:30 every day)."),
     ],
 )
-def test_a_change_of_the_clocks_is_told_where_it_moves_a_time(
+def test_a_change_of_the_clocks_is_reported_where_it_moves_a_time(
     tmp_path: Path, cron: str, asked_at: str, sentence: str
 ) -> None:
     day = asked_at.partition("T")[0]

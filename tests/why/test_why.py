@@ -33,7 +33,7 @@ def test_a_run_on_time_says_when_it_started_and_how_it_ended(morning: Morning) -
     assert answer.sentences == ("It started at 08:15 and succeeded after 12 s.",)
 
 
-def test_a_run_that_goes_on_says_so(morning: Morning) -> None:
+def test_a_run_that_keeps_running_says_so(morning: Morning) -> None:
     morning.add()
     morning.begin("8:15")
     assert morning.said("8:15") == (Verdict.RAN, ["It started at 08:15 and is still running."])
@@ -48,7 +48,7 @@ def test_a_failure_says_what_went_wrong(morning: Morning) -> None:
     )
 
 
-def test_all_attempts_of_a_slot_are_told(morning: Morning) -> None:
+def test_all_attempts_of_a_slot_are_reported(morning: Morning) -> None:
     morning.add(Every("1h"), policy=Policy(retry=Retry(attempts=2, delay_ms=20 * MINUTE)))
     morning.finish(morning.begin("9:00"), Outcome.FAILURE)
     assert morning.said("9:00")[1][1:] == ["Attempt 2 is scheduled for 09:20."]
@@ -67,7 +67,7 @@ def test_all_attempts_of_a_slot_are_told(morning: Morning) -> None:
     )
 
 
-def test_a_run_by_hand_is_told_for_the_minute_in_which_it_started(morning: Morning) -> None:
+def test_a_manual_run_is_told_for_the_minute_in_which_it_started(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     run_id = morning.scheduler.trigger(morning.job_id)
@@ -77,7 +77,7 @@ def test_a_run_by_hand_is_told_for_the_minute_in_which_it_started(morning: Morni
     assert answer.sentences == ("It was started manually at 08:20 and succeeded within a second.",)
 
 
-def test_a_run_by_hand_is_told_beside_what_became_of_the_slot(morning: Morning) -> None:
+def test_a_manual_run_is_reported_beside_what_became_of_the_slot(morning: Morning) -> None:
     morning.add()
     morning.begin("8:15")
     morning.scheduler.pause_job(morning.job_id)
@@ -130,7 +130,7 @@ def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(mo
     )
 
 
-def test_a_run_with_an_answer_and_one_by_hand_that_came_too_late_are_told(morning: Morning) -> None:
+def test_a_run_with_an_answer_and_one_by_hand_that_came_too_late_are_reported(morning: Morning) -> None:
     morning.add()
     morning.end(morning.begin("8:15"), question="really?")
     (question,) = morning.scheduler.questions.list()
@@ -278,7 +278,7 @@ def test_a_job_without_a_place_waits_and_then_is_late(morning: Morning) -> None:
     assert morning.said("8:50")[1][-1] == "It was scheduled for 08:15."
 
 
-def test_a_slot_behind_a_run_by_hand_says_what_it_waited_for(morning: Morning) -> None:
+def test_a_slot_behind_a_manual_run_says_what_it_waited_for(morning: Morning) -> None:
     morning.add()
     morning.until("8:14")
     morning.scheduler.trigger(morning.job_id)

@@ -143,7 +143,7 @@ _BACK = "On 31 Oct 2027 the clocks go back from 03:00 to 02:00: "
         ("30 2 31 10 *", "2026-11-16T12:00Z", _BACK + "the run at 02:30 will happen in the first pass only."),
     ],
 )
-def test_the_next_clock_change_that_touches_it_is_told(expression: str, now: str, message: str) -> None:
+def test_the_next_clock_change_that_touches_it_is_reported(expression: str, now: str, message: str) -> None:
     schedule = Cron(expression, timezone="Europe/Berlin")
     assert _messages(schedule, LintCode.CLOCK_CHANGE, now_ms=utc_ms(now)) == [message]
 

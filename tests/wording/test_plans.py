@@ -339,7 +339,7 @@ def test_a_planned_run_says_which_quiet_time_it_meets() -> None:
     assert _sentences(skipping, quiet=unnamed) == ["That falls in quiet hours: it will be skipped."]
 
 
-def test_what_starts_a_job_beside_its_schedule_is_told() -> None:
+def test_what_starts_a_job_beside_its_schedule_is_reported() -> None:
     before = (Predecessor("backup", FollowOn.FAILURE), Predecessor("sync", FollowOn.ALWAYS, "paused"))
     assert _sentences(_due(), predecessors=before) == [
         "It also runs after backup fails and after sync (paused) ends."
@@ -358,7 +358,7 @@ def _chain_wait(cause: str, since: int, waiting: Waiting = LIMIT, deadline: int 
     return waiting._replace(cause_name=cause, since=since, deadline=deadline)
 
 
-def test_a_run_of_a_chain_that_waits_is_told() -> None:
+def test_a_run_of_a_chain_that_waits_is_reported() -> None:
     chain_waits = (
         _chain_wait("backup", _NOW - _HOUR),
         _chain_wait("sync", _NOW - _MINUTE, MAINS, deadline=_NOW + _HOUR),
@@ -373,7 +373,9 @@ def test_a_run_of_a_chain_that_waits_is_told() -> None:
 @pytest.mark.parametrize(
     ("count", "more"), [(3, []), (4, ["One more such run waits."]), (5, ["2 more such runs wait."])]
 )
-def test_of_many_runs_after_other_jobs_that_wait_only_the_first_are_told(count: int, more: list[str]) -> None:
+def test_of_many_runs_after_other_jobs_that_wait_only_the_first_are_reported(
+    count: int, more: list[str]
+) -> None:
     chain_waits = tuple(_chain_wait(f"job {number}", _NOW) for number in range(count))
     job = replace(_JOB, schedule=Manual())
     told = explain_plan(job, (), _NOW, outlook=PlanText(chain_waits=chain_waits)).sentences[1:]
@@ -408,7 +410,7 @@ def test_runs_that_come_faster_than_they_end_are_told_to_pile_up() -> None:
     ]
 
 
-def test_runs_after_two_jobs_or_for_two_reasons_are_told_apart() -> None:
+def test_runs_after_two_jobs_or_for_two_reasons_are_distinguished() -> None:
     chain_waits = (
         _chain_wait("backup", _NOW - _HOUR, MAINS),
         _chain_wait("sync", _NOW - _MINUTE, MAINS),

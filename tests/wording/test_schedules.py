@@ -122,7 +122,7 @@ def test_days_ahead_are_calendar_days(now: str, then: str, words: str) -> None:
         ("Pacific/Honolulu", "Tue 09:00"),
     ],
 )
-def test_the_local_time_is_told_where_another_zone_shows_another(zone: str | None, words: str) -> None:
+def test_the_local_time_is_reported_where_another_zone_shows_another(zone: str | None, words: str) -> None:
     assert local_words(utc_ms("2026-11-17T08:00Z"), zone) == words
 
 

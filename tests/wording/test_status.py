@@ -301,7 +301,7 @@ def test_only_a_run_that_nothing_explains_is_late() -> None:
     assert not _situation().is_late(_NOW)
 
 
-def test_what_needs_a_review_is_told_apart_from_what_a_person_paused() -> None:
+def test_what_needs_a_review_is_distinguished_from_what_a_person_paused() -> None:
     made = _situation(status=JobStatus.PAUSED, reason=StatusReason.ASSISTANT)
     assert made.needs_review
     assert not made._replace(status=JobStatus.RUNNING).needs_review

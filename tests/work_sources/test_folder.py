@@ -209,7 +209,7 @@ def test_a_file_that_is_no_text_is_shown_with_replacement_signs(base: Path, fold
     assert item.body == "caf\ufffd\ufffd\ufffdPNG"
 
 
-def test_a_file_that_became_something_else_is_told(base: Path, folder: Folder) -> None:
+def test_a_file_that_became_something_else_is_reported(base: Path, folder: Folder) -> None:
     path = _put(base, "a.md")
 
     class Sly(Note):
@@ -326,18 +326,18 @@ def test_the_home_is_filled_in(base: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [item.id for item in Folder(FolderSource(path="~/tasks")).ready()] == ["a.md"]
 
 
-def test_the_home_of_nobody_is_told() -> None:
+def test_the_home_of_nobody_is_reported() -> None:
     with pytest.raises(SourceError, match="in a home folder that is not known"):
         Folder(FolderSource(path="~nobody-has-this-name/tasks")).prepare()
 
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="needs a file system that takes no files")
-def test_a_folder_that_takes_nothing_is_told() -> None:
+def test_a_folder_that_takes_nothing_is_reported() -> None:
     with pytest.raises(SourceError, match=r"the folder ready/ cannot be created in /sys/kernel: \w+"):
         Folder(FolderSource(path="/sys/kernel")).prepare()
 
 
-def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "ready").touch()
     folder = Folder(FolderSource(path=str(tmp_path)))
     with pytest.raises(SourceError, match="cannot be listed: Not a directory"):
@@ -346,7 +346,7 @@ def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
         folder.prepare()
 
 
-def test_folders_on_two_disks_are_told(base: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_folders_on_two_disks_are_reported(base: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = Path("/dev/shm")  # noqa: S108 - a disk that is surely another one
     if not elsewhere.is_dir() or elsewhere.stat().st_dev == base.stat().st_dev:
         pytest.skip("there is only one disk")
@@ -383,7 +383,7 @@ def test_a_file_that_cannot_be_read_is_shown_and_told_when_it_is_claimed(
     assert _tree(base) == {"failed/a.md": "text"}
 
 
-def test_a_folder_that_went_missing_is_told(base: Path, folder: Folder) -> None:
+def test_a_folder_that_went_missing_is_reported(base: Path, folder: Folder) -> None:
     _put(base, "a.md")
     (base / "in-progress").rmdir()
     with pytest.raises(
@@ -393,7 +393,7 @@ def test_a_folder_that_went_missing_is_told(base: Path, folder: Folder) -> None:
     assert _tree(base) == {"ready/a.md": "text"}
 
 
-def test_a_path_that_no_disk_takes_is_told() -> None:
+def test_a_path_that_no_disk_takes_is_reported() -> None:
     with pytest.raises(SourceError, match="cannot be used: File name too long"):
         Folder(FolderSource(path=f"/{'a' * 300}")).prepare()
 

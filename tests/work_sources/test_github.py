@@ -110,7 +110,7 @@ def test_pages_that_go_on_at_another_host_are_not_asked_for(site: GithubSite, de
 
 
 @pytest.mark.parametrize("data", [{}, None, "x", {"message": "hello"}])
-def test_an_answer_without_issues_is_told(data: object, site: GithubSite, desk: GithubDesk) -> None:
+def test_an_answer_without_issues_is_reported(data: object, site: GithubSite, desk: GithubDesk) -> None:
     site.instead[_LIST] = [lambda ask: ask.say(200, data)]
     with pytest.raises(SourceError, match=r"did not return issues; is it GitHub's API\?"):
         _ids(desk.open())

@@ -79,7 +79,7 @@ def _always(site: GithubSite, hook: Callable[[Ask], None]) -> None:
         (304, r"127\.0\.0\.1:\d+ redirects to"),
     ],
 )
-def test_a_refusal_is_told_in_words(status: int, message: str, site: GithubSite, desk: Desk) -> None:
+def test_a_refusal_is_reported_in_words(status: int, message: str, site: GithubSite, desk: Desk) -> None:
     _always(
         site,
         lambda ask: ask.say(status, {"message": "so it is."}),
@@ -94,17 +94,17 @@ def test_a_change_that_is_not_found_may_be_one_that_is_not_allowed(site: GithubS
         desk.change()
 
 
-def test_a_wrong_token_is_told(site: GithubSite, desk: Desk) -> None:
+def test_a_wrong_token_is_reported(site: GithubSite, desk: Desk) -> None:
     with pytest.raises(SourceError, match=r"the token was refused \(Bad credentials\)"):
         desk.api("ghp_another").get(f"{site.url}{_PATH}")
 
 
-def test_a_missing_token_is_told(site: GithubSite, desk: Desk) -> None:
+def test_a_missing_token_is_reported(site: GithubSite, desk: Desk) -> None:
     with pytest.raises(SourceError, match=r"GitHub requires a token .*; name the secret that holds one"):
         desk.api("", token="").get(f"{site.url}{_PATH}")
 
 
-def test_without_a_token_a_private_repository_is_told_of(site: GithubSite, desk: Desk) -> None:
+def test_without_a_token_a_private_repository_is_reported(site: GithubSite, desk: Desk) -> None:
     site.token = None
     with pytest.raises(SourceError, match="or it requires a token"):
         desk.api("", token="").get(f"{site.url}/repos/halo/other")
@@ -127,14 +127,14 @@ def test_an_end_of_line_behind_a_token_does_not_matter(site: GithubSite, desk: D
 @pytest.mark.parametrize(
     "body", [b"<html>Not GitHub</html>", b'{"half": ', b"[" * 100_000, b"\xff\xfe", b"1" * 10_000]
 )
-def test_an_answer_that_is_no_json_is_told(body: bytes, site: GithubSite, desk: Desk) -> None:
+def test_an_answer_that_is_no_json_is_reported(body: bytes, site: GithubSite, desk: Desk) -> None:
     _always(site, lambda ask: ask.visit.answer(200, body=body))
     with pytest.raises(SourceError, match=r"did not respond like GitHub; is http.* the URL of its API\?"):
         desk.get()
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"message": 5}', b"[" * 100_000, b""])
-def test_a_refusal_without_words_is_told_all_the_same(body: bytes, site: GithubSite, desk: Desk) -> None:
+def test_a_refusal_without_words_is_reported_all_the_same(body: bytes, site: GithubSite, desk: Desk) -> None:
     _always(site, lambda ask: ask.visit.answer(403, body=body))
     with pytest.raises(SourceError, match="GitHub does not allow it; the token"):
         desk.get()
@@ -149,7 +149,7 @@ def test_the_words_of_a_refusal_are_a_short_line_without_the_token(site: GithubS
     assert len(str(caught.value)) < 300
 
 
-def test_a_redirect_to_another_host_is_told_and_nothing_goes_there(site: GithubSite, desk: Desk) -> None:
+def test_a_redirect_to_another_host_is_reported_and_nothing_goes_there(site: GithubSite, desk: Desk) -> None:
     with open_github() as other:
         _always(site, lambda ask: ask.say(302, headers={"Location": f"{other.url}/steal"}))
         with pytest.raises(SourceError, match=f"redirects to {other.url}/steal; if that is right, change"):
@@ -201,7 +201,7 @@ def test_a_slow_server_is_not_waited_for_twice(site: GithubSite, desk: Desk) -> 
 # --- Limits ------------------------------------------------------------------------------------------
 
 
-def test_a_used_up_limit_is_told_with_its_end_and_nothing_is_asked_before(
+def test_a_used_up_limit_is_reported_with_its_end_and_nothing_is_asked_before(
     site: GithubSite, desk: Desk
 ) -> None:
     site.requests_left, site.resets_at_s = 0, _START // 1_000 + 65 * 60

@@ -55,7 +55,7 @@ def test_a_broken_link_is_not_overwritten_either(way: Move, tmp_path: Path) -> N
 
 
 @_WAYS
-def test_a_file_that_is_gone_is_told(way: Move, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_reported(way: Move, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         way(tmp_path / "old", tmp_path / "new")
 

@@ -144,7 +144,7 @@ def test_a_redirect_that_leads_nowhere_is_not_followed(location: str, site: Site
     assert len(site.seen) == 1
 
 
-def test_a_redirect_without_end_is_told(site: Site) -> None:
+def test_a_redirect_without_end_is_reported(site: Site) -> None:
     site.redirect("/b", "/a")
     with pytest.raises(SourceError, match="more than 3 redirects in a row"):
         _get(site.redirect("/a", "/b"))
@@ -162,7 +162,7 @@ def test_where_a_redirect_leads_is_told_even_if_that_is_nowhere() -> None:
 # --- What can go wrong -------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_a_server_that_is_not_there_is_reported() -> None:
     # Taken, so that nobody else listens there meanwhile.
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
@@ -171,7 +171,7 @@ def test_a_server_that_is_not_there_is_told() -> None:
             _get(f"http://127.0.0.1:{port}/")
 
 
-def test_a_name_that_nobody_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_nobody_has_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(-2, "Name or service not known")
 
@@ -180,12 +180,12 @@ def test_a_name_that_nobody_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         _get("http://github.example/")
 
 
-def test_a_name_that_cannot_be_one_is_told() -> None:
+def test_a_name_that_cannot_be_one_is_reported() -> None:
     with pytest.raises(SourceError, match="was not found"):
         _get(f"http://{'a' * 64}.example/")
 
 
-def test_an_address_that_is_none_is_told() -> None:
+def test_an_address_that_is_none_is_reported() -> None:
     with pytest.raises(SourceError, match="is not a valid URL; check the base URL"):
         _get("http://[broken/")
 
@@ -261,7 +261,7 @@ def test_an_answer_of_just_the_most_is_taken(site: Site) -> None:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf",
     ],
 )
-def test_a_connection_that_is_cut_is_told(raw: bytes) -> None:
+def test_a_connection_that_is_cut_is_reported(raw: bytes) -> None:
     with (
         _says(raw) as url,
         pytest.raises(CutOffError, match=r"closed the connection (without a|in the middle of its) response"),
@@ -280,7 +280,7 @@ def test_a_connection_that_is_cut_is_told(raw: bytes) -> None:
         f"echo {_TOKEN}\r\n".encode(),
     ],
 )
-def test_what_is_no_web_server_is_told_without_the_token(raw: bytes) -> None:
+def test_what_is_no_web_server_is_reported_without_the_token(raw: bytes) -> None:
     with _says(raw) as url, pytest.raises(SourceError) as caught:
         _get(url)
     assert "127.0.0.1" in str(caught.value)
@@ -321,7 +321,7 @@ def test_a_server_that_nobody_vouches_for_gets_no_token(
         assert site.seen == []
 
 
-def test_a_server_without_encryption_is_told(site: Site) -> None:
+def test_a_server_without_encryption_is_reported(site: Site) -> None:
     with pytest.raises(SourceError, match=rf"no secure \(TLS\) connection to 127.0.0.1:{site.port}: "):
         _get(site.answer().replace("http:", "https:"))
 

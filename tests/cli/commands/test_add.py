@@ -433,7 +433,7 @@ def _run(*arguments: str) -> Result:
         (["--dir", "/nope", "--", "ls"], "▲ job cannot start: the working directory '/nope' does not exist"),
     ],
 )
-def test_what_cannot_start_is_told_when_it_is_added_and_when_it_is_changed(
+def test_what_cannot_start_is_reported_when_it_is_added_and_when_it_is_changed(
     arguments: list[str], warning: str
 ) -> None:
     assert warning in _run("add", "job", "--every", "1h", *arguments).output

@@ -56,7 +56,7 @@ def test_a_chosen_backup_is_restored(home: Path) -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_wrong_use_is_said() -> None:
+def test_wrong_use_is_reported() -> None:
     neither = _halo("backup", "restore")
     assert (neither.returncode, neither.stderr) == (
         2,

@@ -97,7 +97,7 @@ def test_advice_is_forgotten() -> None:
     assert (after.hints, after.next_run_at) == (Hints(), before.next_run_at)
 
 
-def test_a_pace_that_is_too_fast_is_raised_and_that_is_said() -> None:
+def test_a_pace_that_is_too_fast_is_raised_and_that_is_reported() -> None:
     result = _hint("poll", "--every", "2s")
     assert result.stderr == "2s is too short; using 10s\n"
     assert _poll().hints.interval_ms == 10_000

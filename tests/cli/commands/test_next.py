@@ -73,7 +73,7 @@ def test_a_job_that_runs_often_says_how_it_goes_on_and_leaves_room() -> None:
     ]
 
 
-def test_what_keeps_a_run_from_its_time_is_said() -> None:
+def test_what_keeps_a_run_from_its_time_is_reported() -> None:
     always = QuietTime(name="Always", start="00:00", end="24:00", timezone="UTC")
     with Scheduler.open() as scheduler:
         scheduler.add_job("waits", Every("15m"))

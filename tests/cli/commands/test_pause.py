@@ -77,7 +77,7 @@ def test_what_needs_a_look_stays_paused_and_is_named() -> None:
     assert _halo("resume", "made").output.startswith("resumed made; ")
 
 
-def test_a_job_whose_one_time_is_past_is_told_how_it_gets_a_new_one() -> None:
+def test_a_job_whose_only_time_has_passed_is_told_how_it_gets_a_new_one() -> None:
     clock = ManualClock(SystemClock().now_ms() - _HOUR_MS)
     with Scheduler.open(clock=clock) as scheduler:
         scheduler.add_job("call home", Once(clock.now_ms() + 1_000), paused_by=StatusReason.IMPORTED)

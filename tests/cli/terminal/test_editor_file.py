@@ -80,7 +80,7 @@ def _job(job_id: str) -> Job:
     return job
 
 
-def test_on_a_terminal_a_bad_edit_is_said_and_can_be_mended(home: Path) -> None:
+def test_on_a_terminal_a_bad_edit_is_reported_and_can_be_mended(home: Path) -> None:
     job_id = _add()
     editor = _editor(home, 'sed -i s/6h/6x/ "$1"', f'cp "$1" {home}/again; sed -i s/6x/12h/ "$1"')
     keys, terminal = os.openpty()
@@ -157,7 +157,7 @@ def test_a_change_in_the_file_changes_that_and_nothing_else(
         ("echo 'id: other' >>\"$1\"", "the id of a job can't be changed"),
     ],
 )
-def test_what_cannot_be_stored_is_said_and_nothing_is_stored(
+def test_what_cannot_be_stored_is_reported_and_nothing_is_stored(
     home: Path, monkeypatch: pytest.MonkeyPatch, script: str, sentence: str
 ) -> None:
     job_id = _add()

@@ -52,7 +52,7 @@ def _button(dialog: AboutDialog, name: str) -> QPushButton:
     return found
 
 
-def test_the_version_is_told(dialog: AboutDialog) -> None:
+def test_the_version_is_reported(dialog: AboutDialog) -> None:
     told = dialog.findChild(QLabel, "versionLabel")
     assert isinstance(told, QLabel)
     assert told.text().startswith("Version ")

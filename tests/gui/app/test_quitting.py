@@ -86,7 +86,7 @@ def test_another_programs_runs_are_its_own_affair(stage: Stage, qtbot: QtBot) ->
     ("button", "shutdown_mode"),
     [("quitWaitButton", ShutdownMode.WAIT), ("quitStopButton", ShutdownMode.STOP)],
 )
-def test_runs_under_way_are_asked_about(
+def test_active_runs_are_asked_about(
     stage: Stage, qtbot: QtBot, button: str, shutdown_mode: ShutdownMode
 ) -> None:
     stage.run_something()

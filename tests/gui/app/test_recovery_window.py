@@ -80,7 +80,7 @@ def test_a_file_name_keeps_its_case(appearance: Appearance, tmp_path: Path, qtbo
         (StoreUnavailableError("it is bad"), ("Your job database can't be opened", "retryButton")),
     ],
 )
-def test_what_is_wrong_and_the_best_way_out_are_told(
+def test_what_is_wrong_and_the_best_way_out_are_reported(
     appearance: Appearance, tmp_path: Path, qtbot: QtBot, error: SchedulerError, told: tuple[str, str]
 ) -> None:
     title, primary = told

@@ -199,7 +199,7 @@ def test_the_manual_opens_in_the_browser(
     assert not _is_noted(stage, "messageNote")
 
 
-def test_a_manual_that_is_not_built_is_said(
+def test_a_manual_that_is_not_built_is_reported(
     stage: Stage, browser: _Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.main.show()

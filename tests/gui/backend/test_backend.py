@@ -74,7 +74,7 @@ def test_an_edit_in_the_window_is_yours(backend: Backend, qtbot: QtBot) -> None:
     assert actors == [YOU]
 
 
-def test_a_refusal_nobody_takes_is_told(backend: Backend, qtbot: QtBot) -> None:
+def test_a_refusal_nobody_takes_is_reported(backend: Backend, qtbot: QtBot) -> None:
     with qtbot.waitSignal(backend.fault) as told:
         backend.ask(lambda scheduler: scheduler.remove_job("none"))
     assert told.args == ["there is no job 'none'"]
@@ -159,7 +159,7 @@ def test_a_cancelled_stream_stops_where_it_is(backend: Backend, qtbot: QtBot) ->
     assert ended.wait(10)
 
 
-def test_changes_made_here_are_told_without_an_engine(backend: Backend, qtbot: QtBot) -> None:
+def test_changes_made_here_are_reported_without_an_engine(backend: Backend, qtbot: QtBot) -> None:
     heard: list[Change] = []
     backend.changed.connect(heard.append)
     backend.ask(lambda scheduler: scheduler.add_job("backup", Every("1h")))

@@ -195,7 +195,7 @@ def test_an_engine_that_says_nothing_is_looked_after(
     qtbot.waitUntil(lambda: stage.thread.starts >= 1)
 
 
-def test_a_database_that_cannot_be_run_is_tried_again(
+def test_a_database_that_cannot_be_run_is_retried(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.backend.engine_link._POLL_MS", 10)
@@ -214,7 +214,7 @@ def test_a_damaged_database_is_not_tried_again_but_told(
     assert stage.thread.starts == 0
 
 
-def test_a_replaced_database_is_told_and_not_run_behind_the_windows_back(
+def test_a_replaced_database_is_reported_and_not_run_behind_the_windows_back(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.backend.engine_link._RETRY_MS", 10)

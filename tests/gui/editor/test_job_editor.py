@@ -360,7 +360,7 @@ def test_a_refusal_that_belongs_to_no_field_stands_beside_save(bench: Bench) -> 
     assert (desk.reason, desk.can_save) == ("The database is locked.", False)
 
 
-def test_saving_that_takes_a_while_is_said_and_nothing_can_be_changed(bench: Bench) -> None:
+def test_saving_that_takes_a_while_is_reported_and_nothing_can_be_changed(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("name", "other")
     desk.save()

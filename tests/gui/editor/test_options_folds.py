@@ -89,7 +89,9 @@ def test_what_today_used_up_is_told_of_a_stored_job(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("schedule", [Every("1h"), After("1h")])
-def test_a_cap_that_may_be_reached_is_told_beside_the_schedule(bench: Bench, schedule: Every | After) -> None:
+def test_a_cap_that_may_be_reached_is_reported_beside_the_schedule(
+    bench: Bench, schedule: Every | After
+) -> None:
     policy = Policy(caps=Caps(runs_per_day=3), time_limit="1m")
     desk = bench.open(replace(_PROMPT, schedule=schedule, policy=policy))
     note = "After 3 runs in a day, further ones are skipped until midnight."

@@ -47,7 +47,7 @@ def test_the_notes_tell_of_the_next_clock_change_and_of_the_time_limit() -> None
         (After("1h"), 24, None),
     ],
 )
-def test_a_cap_that_the_schedule_goes_beyond_is_told(
+def test_a_cap_that_the_schedule_goes_beyond_is_reported(
     schedule: Schedule, most: int | None, capped_at: int | None
 ) -> None:
     policy = Policy(caps=Caps(runs_per_day=most))
@@ -62,7 +62,7 @@ def test_points_during_a_pause_are_not_previewed() -> None:
     assert not found.is_pause_open
 
 
-def test_a_pause_without_an_end_is_told() -> None:
+def test_a_pause_without_an_end_is_reported() -> None:
     paused = Situation("id", "job", status=JobStatus.PAUSED)
     found = preview_schedule(Every("1h"), _NOW, anchor_at=_NOW, situation=paused)
     assert (found.pause, found.is_pause_open) == ("paused", True)

@@ -116,7 +116,7 @@ def test_what_was_changed_elsewhere_meanwhile_is_left_alone(stage: Stage, qtbot:
     assert (job.name, job.description) == ("copy", "from a terminal")
 
 
-def test_the_same_field_changed_elsewhere_is_told_and_replaced_only_by_a_second_save(
+def test_the_same_field_changed_elsewhere_is_reported_and_replaced_only_by_a_second_save(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, str]] = []
@@ -197,7 +197,7 @@ def test_a_copy_is_a_new_job_of_another_name(stage: Stage, qtbot: QtBot) -> None
 
 
 @pytest.mark.parametrize("reason", [StatusReason.IMPORTED, StatusReason.ASSISTANT])
-def test_a_copy_of_what_nobody_has_reviewed_waits_for_that_too(
+def test_a_copy_of_an_unreviewed_job_waits_for_that_too(
     stage: Stage, qtbot: QtBot, reason: StatusReason
 ) -> None:
     job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND, paused_by=reason)
@@ -244,7 +244,7 @@ def test_an_unsaved_job_is_tried_without_a_trace(stage: Stage, monkeypatch: pyte
     assert stage.scheduler.get_run_log() == []
 
 
-def test_what_a_tried_prompt_cost_and_would_ask_is_told(
+def test_what_a_tried_prompt_cost_and_would_ask_is_reported(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[Run] = []

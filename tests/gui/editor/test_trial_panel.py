@@ -148,14 +148,14 @@ def test_a_test_that_cannot_be_started_says_why(bench: Bench, run: None, sentenc
     assert desk.find(QLabel, "trialWords").text() == words
 
 
-def test_the_end_of_a_test_is_told_with_its_code(bench: Bench) -> None:
+def test_the_end_of_a_test_is_reported_with_its_code(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.editor.show_test_started()
     desk.editor.show_test_ended(replace(_run(Outcome.SUCCESS), exit_code=0))
     assert desk.find(QLabel, "trialWords").text() == "Succeeded, exit code 0"
 
 
-def test_the_end_of_a_test_is_told_with_its_cost_and_its_note(bench: Bench) -> None:
+def test_the_end_of_a_test_is_reported_with_its_cost_and_its_note(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.editor.show_test_started()
     run = replace(_run(Outcome.SUCCESS), cost=0.125, note="it asks: which branch?")
@@ -164,7 +164,7 @@ def test_the_end_of_a_test_is_told_with_its_cost_and_its_note(bench: Bench) -> N
     assert desk.find(QLabel, "trialWords").text() == words
 
 
-def test_what_a_test_run_proposes_is_told(bench: Bench) -> None:
+def test_what_a_test_run_proposes_is_reported(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.editor.show_test_started()
     proposal = Proposal(every_ms=300_000, ttl_ms=3_600_000, reason="queue is long")

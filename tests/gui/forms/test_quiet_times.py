@@ -59,7 +59,7 @@ def test_the_days_have_their_names() -> None:
     assert [day_name(day)[:3].lower() for day in Weekday] == list(Weekday)
 
 
-def test_whether_it_holds_now_is_said_with_its_end() -> None:
+def test_whether_it_holds_now_is_reported_with_its_end() -> None:
     assert holds_words(QuietTime(), _NOW) == ""
     assert holds_words(QuietTime(group="web", **_MORNING), _NOW) == "Quiet now until 10:00"
     assert holds_words(QuietTime(start="08:00", end="07:00"), _NOW) == "Quiet now until tomorrow 07:00"

@@ -135,6 +135,6 @@ def test_what_is_not_complete_is_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"could not write runs\.csv: .*; choose another location"):
         list(export(tmp_path / "none" / "runs.csv", Format.CSV, _page(_run())))

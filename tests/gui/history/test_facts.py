@@ -53,7 +53,7 @@ def _facts(run: Run, now_ms: int = _NOW) -> dict[str, str]:
         ("", "Failed without an error message."),
     ],
 )
-def test_an_error_is_told_as_a_sentence_that_leaves_names_alone(error: str, sentence: str) -> None:
+def test_an_error_is_reported_as_a_sentence_that_leaves_names_alone(error: str, sentence: str) -> None:
     assert problem_of(_run(outcome=Outcome.FAILURE, error=error)) == sentence
 
 
@@ -75,14 +75,14 @@ def test_a_scheduled_run_tells_when_and_why() -> None:
     }
 
 
-def test_a_run_by_hand_has_no_slot_and_is_not_late() -> None:
+def test_a_manual_run_has_no_slot_and_is_not_late() -> None:
     facts = _facts(_run(trigger=Trigger.MANUAL, source=Source.MANUAL, late_ms=70_000))
     assert facts["Started by"] == "you, manually"
     assert not {"Scheduled for", "Schedule", "Attempt"} & facts.keys()
     assert "late" not in facts["Started"]
 
 
-def test_a_run_under_way_tells_how_long_it_takes_so_far() -> None:
+def test_an_active_run_tells_how_long_it_takes_so_far() -> None:
     run = _run(outcome=Outcome.RUNNING, finished_at=None)
     assert _facts(run, _NOW + 65_700)["Duration"] == "1 min 5 s so far"
 
@@ -111,7 +111,7 @@ def test_a_problem_of_any_length_stays_readable() -> None:
     assert len(problem_of(_run(outcome=Outcome.FAILURE, error="x" * 10_000))) < 1_100
 
 
-def test_what_a_run_cost_and_worked_on_is_told() -> None:
+def test_what_a_run_cost_and_worked_on_is_reported() -> None:
     facts = _facts(_run(cost=0.12, work_id="42", work_title="Fix the login"))
     assert facts["Cost"] == "0.12"
     assert facts["Work item"] == "42 · Fix the login"
@@ -217,7 +217,7 @@ def test_every_source_has_words(source: Source) -> None:
         (Proposal(next_ms=60_000, reason="two\nlines"), "a run 1 min later: two ↵ lines"),
     ],
 )
-def test_what_a_run_proposed_is_told(proposal: Proposal | None, words: str) -> None:
+def test_what_a_run_proposed_is_reported(proposal: Proposal | None, words: str) -> None:
     assert proposal_words(proposal) == words
     assert _facts(_run(proposal=proposal)).get("Hint", "") == words
 
@@ -242,7 +242,7 @@ def test_a_chain_run_leads_to_the_run_that_started_it_and_to_those_it_started() 
     assert facts_of(skipped, _NOW, relations)[-3].name == "Triggered by"
 
 
-def test_what_still_waits_after_a_run_is_told(tmp_path: Path) -> None:
+def test_what_still_waits_after_a_run_is_reported(tmp_path: Path) -> None:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as scheduler:
         then = scheduler.add_job("re<b>port</b>", Manual())
         first = scheduler.add_job("backup", Manual(), followers=(Follower(job_id=then),))
@@ -275,7 +275,7 @@ def test_what_a_paused_follower_needs_is_told_only_where_it_was_to_follow() -> N
 
 
 @pytest.mark.parametrize("reason", [SkipReason.CONDITION, SkipReason.QUIET_TIME])
-def test_what_waited_in_vain_can_be_run_by_hand(reason: SkipReason) -> None:
+def test_what_waited_in_vain_can_be_manual_run(reason: SkipReason) -> None:
     run = _run(outcome=Outcome.SKIPPED, reason=reason, started_at=None)
     assert problem_of(run).startswith("Did not run: it")
     assert advice_of(run).startswith("Manual runs ignore")

@@ -296,7 +296,7 @@ def test_a_run_that_was_given_an_answer_tells_to_what(past: Past, pane: RunPane,
     assert _words(pane, "questionAnswer") == "main, please"
 
 
-def test_what_was_settled_while_nobody_looked_is_told_when_somebody_does(
+def test_what_was_settled_while_nobody_looked_is_reported_when_somebody_does(
     past: Past, pane: RunPane, qtbot: QtBot
 ) -> None:
     run, question = _asked(past)

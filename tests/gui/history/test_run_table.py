@@ -73,7 +73,7 @@ def test_a_row_tells_of_its_run(past: Past, model: RunTableModel, qtbot: QtBot) 
     assert "4 min 0 s late" in tips[Column.HOW]
 
 
-def test_the_item_a_run_worked_on_is_told_when_its_job_is_pointed_at(
+def test_the_item_a_run_worked_on_is_reported_when_its_job_is_pointed_at(
     past: Past, model: RunTableModel, qtbot: QtBot
 ) -> None:
     past.run(past.job("triage"), work_id="42", work_title="<b>Fix</b>")

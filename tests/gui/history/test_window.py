@@ -115,7 +115,7 @@ def test_the_newest_run_is_shown_with_its_output(past: Past, window: HistoryWind
     assert child(window, QLabel, "listStatus").text() == "2 runs"
 
 
-def test_what_cannot_be_read_is_told(
+def test_what_cannot_be_read_is_reported(
     past: Past, window: HistoryWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -178,7 +178,7 @@ def test_a_run_deep_in_the_past_of_a_busy_day_is_shown_all_the_same(
     assert _shown_run(window) == first.id
 
 
-def test_a_run_that_is_gone_is_told(backend: Backend, window: HistoryWindow, qtbot: QtBot) -> None:
+def test_a_run_that_is_gone_is_reported(backend: Backend, window: HistoryWindow, qtbot: QtBot) -> None:
     with qtbot.waitSignal(backend.fault) as told:
         window.show_run("gone")
     assert told.args == ["This run is no longer in the history."]
@@ -202,7 +202,7 @@ def test_the_runs_of_a_notice_are_shown_until_something_else_is_chosen(
 @pytest.mark.parametrize(
     ("button", "signal"), [("runAgainButton", "run_again_requested"), ("editJobButton", "edit_job_requested")]
 )
-def test_what_is_wanted_is_told(
+def test_what_is_wanted_is_reported(
     button: str, signal: str, past: Past, window: HistoryWindow, qtbot: QtBot
 ) -> None:
     run = past.run(past.job())
@@ -439,7 +439,7 @@ def test_a_cancelled_export_leaves_no_file(past: Past, qtbot: QtBot, tmp_path: P
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_an_export_that_fails_is_told(
+def test_an_export_that_fails_is_reported(
     past: Past, window: HistoryWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
     past.run(past.job())

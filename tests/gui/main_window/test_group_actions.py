@@ -118,7 +118,7 @@ def test_jobs_are_moved_to_a_group_a_new_one_and_none(desk: _Desk) -> None:
     assert desk.groups()["c"] is None
 
 
-def test_what_cannot_be_done_is_told(desk: _Desk) -> None:
+def test_what_cannot_be_done_is_reported(desk: _Desk) -> None:
     jobs = list(desk.jobs().values())
     for job in jobs:
         desk.bench.scheduler.remove_job(job.id)

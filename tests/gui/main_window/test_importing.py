@@ -171,7 +171,7 @@ def test_the_own_crontab_is_a_click_away(
     assert bench.scheduler.list_jobs() == []
 
 
-def test_a_missing_secret_is_told_after_the_import(
+def test_a_missing_secret_is_reported_after_the_import(
     dialog: ImportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
     action = "{kind: command, argv: [curl], environment: {K: '${secret:K}'}}"

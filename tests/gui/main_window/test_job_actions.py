@@ -116,7 +116,7 @@ def test_delete_moves_to_the_trash_and_tells_what_it_was(
     assert bench.scheduler.get_job(job_id) is not None
 
 
-def test_only_what_was_deleted_is_told_and_what_was_refused_too(
+def test_only_what_was_deleted_is_reported_and_what_was_refused_too(
     qtbot: QtBot, bench: Bench, actions: JobActions
 ) -> None:
     ids = [bench.scheduler.add_job(name, Manual()) for name in "abc"]

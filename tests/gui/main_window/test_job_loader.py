@@ -210,7 +210,7 @@ def test_progress_alone_reads_no_jobs(  # noqa: PLR0917 - fixtures
     assert counting.asked["get_many"] == 0
 
 
-def test_a_fault_is_told_and_does_not_end_the_asking(  # noqa: PLR0917 - fixtures
+def test_a_fault_is_reported_and_does_not_end_the_asking(  # noqa: PLR0917 - fixtures
     qtbot: QtBot,
     backend: Backend,
     bench: Bench,
@@ -293,7 +293,7 @@ def test_the_run_that_reaches_a_cap_changes_the_row_of_its_job(
     qtbot.waitUntil(lambda: not next(model.rows()).situation.is_held)
 
 
-def test_a_run_that_another_job_started_and_that_waits_is_told(
+def test_a_run_that_another_job_started_and_that_waits_is_reported(
     qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
 ) -> None:
     first = bench.scheduler.add_job("first", Manual())

@@ -651,7 +651,7 @@ def test_every_button_tells_its_shortcut_also_after_its_words_changed(
         assert not made.shortcut().isEmpty() or made.objectName().startswith("detail"), made.objectName()
 
 
-def test_a_run_by_hand_that_waits_for_a_place_is_seen_to_wait(
+def test_a_manual_run_that_waits_for_a_place_is_seen_to_wait(
     qtbot: QtBot, bench: Bench, window: MainWindow
 ) -> None:
     bench.scheduler.add_job("a", Every("1h"))

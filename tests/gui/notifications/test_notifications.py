@@ -96,7 +96,7 @@ def test_the_service_is_told_of_a_notice(qtbot: QtBot, serve: Serve, notificatio
     assert Path(unquote(urlparse(told.icon).path)).read_bytes().startswith(b"<svg")
 
 
-def test_a_job_that_disabled_itself_is_told_with_urgency(
+def test_a_job_that_disabled_itself_is_reported_with_urgency(
     qtbot: QtBot, serve: Serve, notifications: Notifications
 ) -> None:
     server = serve()
@@ -371,7 +371,7 @@ def test_a_bus_that_never_answers_leaves_notices_to_the_fallback(qtbot: QtBot, r
     notifications.close()
 
 
-def test_a_bus_that_never_answers_holds_up_nobody(
+def test_a_bus_that_never_answers_blocks_no_others(
     deaf_bus: socket.socket, notifications: Notifications, refused: list[Notice]
 ) -> None:
     began = monotonic()
@@ -384,7 +384,7 @@ def test_a_bus_that_never_answers_holds_up_nobody(
     assert refused == []
 
 
-def test_a_service_that_never_answers_holds_up_nobody(
+def test_a_service_that_never_answers_blocks_no_others(
     qtbot: QtBot, serve: Serve, notifications: Notifications
 ) -> None:
     server = serve(is_silent=True)
@@ -491,7 +491,7 @@ def _kinds(stage: Stage) -> list[NoticeKind]:
     return [notice.kind for notice in stage.shown.notices]
 
 
-def test_a_failure_is_told_once_until_it_recovers(stage: Stage, qtbot: QtBot) -> None:
+def test_a_failure_is_reported_once_until_it_recovers(stage: Stage, qtbot: QtBot) -> None:
     stage.scheduler.add_job("backup", Every("1h"), policy=Policy(catch_up=CatchUp.SKIP))
     stage.scheduler.tick()
     for _ in range(2):
@@ -534,7 +534,7 @@ def test_a_run_told_of_twice_alerts_once(stage: Stage, qtbot: QtBot) -> None:
     assert len([notice for notice in stage.shown.notices if notice.title.startswith("backup")]) == 1
 
 
-def test_a_gap_is_told_once_with_what_was_missed(stage: Stage, qtbot: QtBot) -> None:
+def test_a_gap_is_reported_once_with_what_was_missed(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     for name in ("one", "two"):
         stage.scheduler.add_job(name, Every("1h"), policy=Policy(catch_up=CatchUp.SKIP))
@@ -548,7 +548,7 @@ def test_a_gap_is_told_once_with_what_was_missed(stage: Stage, qtbot: QtBot) -> 
     assert "2 missed" in gap.text + gap.title
 
 
-def test_a_gap_that_an_engine_found_at_its_start_is_told(stage: Stage, qtbot: QtBot) -> None:
+def test_a_gap_that_an_engine_found_at_its_start_is_reported(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     stage.scheduler.add_job("one", Every("1h"), policy=Policy(catch_up=CatchUp.SKIP))
     stage.scheduler.tick()
@@ -561,7 +561,7 @@ def test_a_gap_that_an_engine_found_at_its_start_is_told(stage: Stage, qtbot: Qt
     qtbot.waitUntil(lambda: _kinds(stage) == [NoticeKind.GAP])
 
 
-def test_a_success_is_told_with_its_last_line(stage: Stage, qtbot: QtBot) -> None:
+def test_a_success_is_reported_with_its_last_line(stage: Stage, qtbot: QtBot) -> None:
     past = Past(stage.scheduler)
     job_id = stage.scheduler.add_job("report", Manual(), policy=Policy(notify=Notify.ALL))
     run = past.run(job_id, _NOW, trigger=Trigger.CHAIN, output=b"reading\n12 rows written\n")
@@ -570,7 +570,7 @@ def test_a_success_is_told_with_its_last_line(stage: Stage, qtbot: QtBot) -> Non
     assert stage.shown.notices[0].text == "12 rows written"
 
 
-def test_a_question_is_told_with_its_words(stage: Stage, qtbot: QtBot) -> None:
+def test_a_question_is_reported_with_its_words(stage: Stage, qtbot: QtBot) -> None:
     question = ask(stage.scheduler, stage.scheduler.add_job("fix", Manual()), "Which <branch>?")
     qtbot.waitUntil(lambda: _kinds(stage) == [NoticeKind.NEEDS_INPUT])
     (notice,) = stage.shown.notices
@@ -579,7 +579,7 @@ def test_a_question_is_told_with_its_words(stage: Stage, qtbot: QtBot) -> None:
 
 
 @pytest.mark.usefixtures("machine_in_utc")
-def test_a_cap_is_told_once_a_day(stage: Stage, qtbot: QtBot) -> None:
+def test_a_cap_is_reported_once_a_day(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     stage.scheduler.add_job("fix", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
     stage.scheduler.tick()
@@ -593,7 +593,7 @@ def test_a_cap_is_told_once_a_day(stage: Stage, qtbot: QtBot) -> None:
     assert _kinds(stage).count(NoticeKind.CAPPED) == 1
 
 
-def test_a_follower_that_is_gone_is_told_once_a_day(stage: Stage, qtbot: QtBot) -> None:
+def test_a_follower_that_is_gone_is_reported_once_a_day(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     gone = stage.scheduler.add_job("report", Manual())
     job_id = stage.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=gone)])
@@ -605,7 +605,7 @@ def test_a_follower_that_is_gone_is_told_once_a_day(stage: Stage, qtbot: QtBot) 
     assert [notice.title for notice in stage.shown.notices] == ["report did not run after backup"]
 
 
-def test_a_follower_that_is_paused_is_told(stage: Stage, qtbot: QtBot) -> None:
+def test_a_follower_that_is_paused_is_reported(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     paused = stage.scheduler.add_job("report", Manual())
     job_id = stage.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=paused)])
@@ -618,7 +618,7 @@ def test_a_follower_that_is_paused_is_told(stage: Stage, qtbot: QtBot) -> None:
     assert notice.text == "It was triggered by backup, but it was paused at that time."
 
 
-def test_a_follower_that_is_removed_while_it_waits_is_told_after_the_run_before_it_was(
+def test_a_follower_that_is_removed_while_it_waits_is_reported_after_the_run_before_it_was(
     stage: Stage, qtbot: QtBot
 ) -> None:
     stage.outcome = Outcome.SUCCESS
@@ -640,7 +640,7 @@ def test_a_follower_that_is_removed_while_it_waits_is_told_after_the_run_before_
     assert _kinds(stage).count(NoticeKind.CHAIN_BROKEN) == 1
 
 
-def test_an_alarm_is_told_once_though_its_thread_and_the_journal_both_tell(
+def test_an_alarm_is_reported_once_though_its_thread_and_the_journal_both_tell(
     stage: Stage, qtbot: QtBot
 ) -> None:
     told: list[Notice] = []

@@ -109,7 +109,7 @@ def test_each_agent_tells_how_it_gets_its_prompt(page: AgentsPage) -> None:
     assert _about(page, "gemini") == "prompt as argument"
 
 
-def test_a_program_that_jobs_would_not_find_is_told(page: AgentsPage, qtbot: QtBot) -> None:
+def test_a_program_that_jobs_would_not_find_is_reported(page: AgentsPage, qtbot: QtBot) -> None:
     def told() -> list[str]:
         return [row.agent.name for row in _rows(page) if child(row, QLabel, "agentMissing").isVisible()]
 
@@ -158,7 +158,7 @@ def test_a_change_made_elsewhere_leaves_alone_what_is_being_typed(
     qtbot.waitUntil(lambda: _stored(scheduler) == ["claude", "helper", "gemini", "ollama", "mine"])
 
 
-def test_a_name_that_is_taken_elsewhere_meanwhile_is_told(
+def test_a_name_that_is_taken_elsewhere_meanwhile_is_reported(
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     child(page, QPushButton, "addAgentButton").click()
@@ -181,7 +181,7 @@ def test_a_change_made_elsewhere_leaves_the_keys_where_they_are(
     assert page.focusWidget() is child(_row(page, "gemini"), QToolButton, "editAgentButton")
 
 
-def test_without_agents_that_is_said(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_without_agents_that_is_reported(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.settings.change(agents=())
     qtbot.waitUntil(lambda: _names(page) == [])
     texts = [one.text() for one in page.findChildren(QLabel) if one.isVisible()]
@@ -314,7 +314,7 @@ def test_typing_the_sign_of_the_prompt_chooses_how_it_comes(page: AgentsPage) ->
     assert child(page, QPushButton, "agentDelivery_argument").isChecked()
 
 
-def test_signs_that_only_a_shell_would_read_are_told(page: AgentsPage) -> None:
+def test_signs_that_only_a_shell_would_read_are_reported(page: AgentsPage) -> None:
     child(page, QPushButton, "addAgentButton").click()
     _type(page, "mine", "cat {prompt_file}")
     assert _error(page, "agentSigns") == ""
@@ -404,7 +404,7 @@ def test_what_was_removed_can_be_brought_back_only_while_the_page_is_there(page:
     assert not child(page, QPushButton, "undoRemoveButton").isVisible()
 
 
-def test_a_refused_change_is_told_and_taken_back(
+def test_a_refused_change_is_reported_and_taken_back(
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(**_changes: object) -> None:

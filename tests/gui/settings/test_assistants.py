@@ -117,7 +117,7 @@ def test_the_snippet_is_copied_as_it_stands(page: AssistantsPage) -> None:
     assert child(page, QPlainTextEdit, "snippetText").isReadOnly()
 
 
-def test_what_is_missing_is_told_with_the_command_that_brings_it(
+def test_what_is_missing_is_reported_with_the_command_that_brings_it(
     page: AssistantsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not child(page, QFrame, "mcpMissing").isVisible()
@@ -172,7 +172,7 @@ def test_the_place_of_the_data_is_told_only_when_it_was_chosen(tmp_path: Path) -
     assert _server(python, HALO_HOME=strange)["env"] == {"HALO_HOME": os.path.abspath(strange)}  # noqa: PTH100
 
 
-def test_the_place_where_the_system_keeps_data_is_told_when_it_is_another(tmp_path: Path) -> None:
+def test_the_place_where_the_system_keeps_data_is_reported_when_it_is_another(tmp_path: Path) -> None:
     python = _program(tmp_path, "python")
     assert _server(python, XDG_DATA_HOME="/data", HALO_HOME="")["env"] == {"XDG_DATA_HOME": "/data"}
     both = {"HALO_HOME": "/halo", "XDG_DATA_HOME": "/data"}

@@ -194,7 +194,7 @@ def test_start_at_login_is_switched_at_once(
     assert autostart.command is None
 
 
-def test_a_refused_start_at_login_is_told_and_taken_back(
+def test_a_refused_start_at_login_is_reported_and_taken_back(
     dialog: SettingsDialog, autostart: _Autostart, qtbot: QtBot
 ) -> None:
     switch = _switch(dialog, "autostartSwitch")
@@ -206,7 +206,7 @@ def test_a_refused_start_at_login_is_told_and_taken_back(
     assert _text(dialog, "autostartSwitchError") == "Cannot write the entry"
 
 
-def test_an_entry_for_another_place_is_put_right(
+def test_an_entry_for_another_place_is_fixed(
     dialog: SettingsDialog, autostart: _Autostart, qtbot: QtBot
 ) -> None:
     autostart.command = ["/old/python", "-m", "ui"]
@@ -266,7 +266,7 @@ def test_a_default_time_limit_is_stored(dialog: SettingsDialog, scheduler: Sched
     assert dialog.isVisible()
 
 
-def test_a_bad_time_limit_is_told_beside_it_and_taken_back(
+def test_a_bad_time_limit_is_reported_beside_it_and_taken_back(
     dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     _turn_to(dialog, _RUNNING)
@@ -306,7 +306,7 @@ def test_a_number_is_stored(  # noqa: PLR0917 - what is given and what comes of 
     qtbot.waitUntil(lambda: getattr(scheduler.settings.read(), field) == stored)
 
 
-def test_the_size_of_the_database_is_told(dialog: SettingsDialog, qtbot: QtBot) -> None:
+def test_the_size_of_the_database_is_reported(dialog: SettingsDialog, qtbot: QtBot) -> None:
     _turn_to(dialog, _KEEPING)
     qtbot.waitUntil(lambda: "Currently using" in _text(dialog, "databaseSizeLabel"))
 
@@ -349,7 +349,9 @@ def test_escape_leaves_everything_as_it_is(
     assert dialog.isVisible()
 
 
-def test_why_going_back_failed_is_told(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_why_going_back_failed_is_reported(
+    dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
+) -> None:
     scheduler.backups.make()
     dialog.show_backups()
     _click(dialog, qtbot, "restoreButton")
@@ -411,7 +413,7 @@ def test_the_value_is_masked_and_gone_after_saving(dialog: SettingsDialog, qtbot
 
 
 @pytest.mark.usefixtures("no_keyring")
-def test_a_refused_secret_is_told_in_the_form(
+def test_a_refused_secret_is_reported_in_the_form(
     dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     dialog.show_secrets()

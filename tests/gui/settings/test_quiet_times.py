@@ -229,7 +229,7 @@ def test_a_change_is_given_up_with_a_key(page: QuietTimesPage, scheduler: Schedu
     assert scheduler.settings.read().quiet_times == (_NIGHTS,)
 
 
-def test_a_refused_change_is_told_in_the_form_and_nothing_is_lost(
+def test_a_refused_change_is_reported_in_the_form_and_nothing_is_lost(
     page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(**_changes: object) -> None:

@@ -111,7 +111,9 @@ def _let_wait(scheduler: Scheduler, name: str, waiting: Waiting) -> None:
     scheduler._session.changed(Change(ChangeKind.JOB, job_id=job_id))
 
 
-def test_what_waits_is_told_with_what_it_waits_for(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_what_waits_is_reported_with_what_it_waits_for(
+    tray: Tray, scheduler: Scheduler, qtbot: QtBot
+) -> None:
     _let_wait(scheduler, "backup", NETWORK)
     scheduler.add_job("later", Every("9m"))
     _read(tray, qtbot)
@@ -123,7 +125,7 @@ def test_what_waits_is_told_with_what_it_waits_for(tray: Tray, scheduler: Schedu
     assert _icon(tray).toolTip() == told
 
 
-def test_a_chain_run_that_waits_is_told_too(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_a_chain_run_that_waits_is_reported_too(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     first, then = scheduler.add_job("first", Manual()), scheduler.add_job("then", Manual())
     let_chain_wait(scheduler, first, then)
     _read(tray, qtbot)
@@ -366,7 +368,7 @@ def test_a_left_click_shows_or_hides_the_window(tray: Tray, qtbot: QtBot) -> Non
         _icon(tray).activated.emit(QSystemTrayIcon.ActivationReason.Context)
 
 
-def test_a_click_on_a_message_is_told_unless_it_was_for_the_menu(tray: Tray, qtbot: QtBot) -> None:
+def test_a_click_on_a_message_is_reported_unless_it_was_for_the_menu(tray: Tray, qtbot: QtBot) -> None:
     with qtbot.waitSignal(tray.message_clicked):
         _icon(tray).messageClicked.emit()
     with qtbot.assertNotEmitted(tray.message_clicked, wait=20):

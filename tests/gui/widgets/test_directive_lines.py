@@ -31,5 +31,5 @@ def test_it_does_not_matter_how_the_output_comes(cuts: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("rest", "shown"), [(b"::cost 1", b""), (b"::", b"::"), (b"::x", b"::x")])
-def test_a_last_line_without_an_end_is_told_apart_too(rest: bytes, shown: bytes) -> None:
+def test_a_last_line_without_an_end_is_distinguished_too(rest: bytes, shown: bytes) -> None:
     assert without_directives(rest) == shown

@@ -119,7 +119,7 @@ def test_a_run_that_is_gone_ends_at_once(reader: Reader, qtbot: QtBot) -> None:
     assert reader.printed == b""
 
 
-def test_what_went_wrong_is_told(
+def test_what_went_wrong_is_reported(
     past: Past, reader: Reader, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = past.run(past.job(), output=b"text")

@@ -84,7 +84,7 @@ def test_much_output_is_drawn_in_turns_and_its_oldest_lines_are_left_out(
     assert view.content() == content
 
 
-def test_nothing_printed_is_said(view: OutputView) -> None:
+def test_nothing_printed_is_reported(view: OutputView) -> None:
     view.clear("Nothing so far.")
     assert _screen(view).placeholderText() == "Nothing so far."
     view.end()
@@ -170,7 +170,7 @@ def test_the_bytes_are_saved_as_they_came(view: OutputView, tmp_path: Path) -> N
     assert (tmp_path / "out.log").read_bytes() == b"\x1b[31mred\x1b[0m\r\n\xff"
 
 
-def test_a_file_that_cannot_be_written_is_told(view: OutputView, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(view: OutputView, tmp_path: Path) -> None:
     view.set_content(b"text")
     view._save_to(str(tmp_path / "none" / "out.log"))
     assert "Can't save the output" in child(view, QLabel, "outputNote").text()

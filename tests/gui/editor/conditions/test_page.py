@@ -152,7 +152,7 @@ def test_adding_one_is_a_change_even_of_a_job_that_has_nothing_else(bench: Bench
     assert not desk.editor.has_unsaved_changes()
 
 
-def test_how_things_stand_is_told_beside_each(bench: Bench) -> None:
+def test_how_things_stand_is_reported_beside_each(bench: Bench) -> None:
     path = PathExists(path="/a")
     bench.scheduler.states |= {
         MainsPower(): _LACKS,
@@ -278,7 +278,7 @@ def test_what_a_stored_job_waits_for_may_stay_though_nobody_can_observe_it(
     assert _looks(desk) == ([_BLIND.sentence] if can_save else [""])
 
 
-def test_a_look_that_fails_says_so_and_keeps_nobody_from_saving(
+def test_a_look_that_fails_says_so_and_does_not_prevent_saving(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_condition: Condition) -> ConditionState:
@@ -402,7 +402,7 @@ def test_what_a_run_does_in_a_quiet_time_is_chosen(bench: Bench) -> None:
     assert desk.pages.summary(PageNumber.CONDITIONS) == "none · skipped in quiet hours"
 
 
-def test_the_quiet_times_of_its_group_are_told(bench: Bench) -> None:
+def test_the_quiet_times_of_its_group_are_reported(bench: Bench) -> None:
     days = (Weekday.MONDAY, Weekday.SUNDAY)
     meetings = QuietTime(group="work", days=days, start="14:00", end="15:00", timezone="Europe/Berlin")
     desk = _open(bench)
@@ -429,7 +429,7 @@ def test_the_settings_of_the_quiet_times_are_asked_for(bench: Bench, qtbot: QtBo
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
-def test_what_keeps_the_next_runs_is_told_beside_them(bench: Bench) -> None:
+def test_what_keeps_the_next_runs_is_reported_beside_them(bench: Bench) -> None:
     desk = _open(bench, MainsPower(), Network())
     assert _notes(desk)[-1] == "When due, the job waits for AC power and network."
     bench.change_settings(quiet_times=(replace(_NIGHTS, days=(Weekday.TUESDAY,)),))

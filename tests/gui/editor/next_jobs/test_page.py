@@ -126,7 +126,7 @@ def test_the_job_itself_is_not_offered_and_those_before_it_cannot_be_chosen(benc
     assert desk.save().followers == (Follower(job_id=free),)
 
 
-def test_a_circle_through_the_trash_is_seen(bench: Bench) -> None:
+def test_a_cycle_through_the_trash_is_seen(bench: Bench) -> None:
     own = _add(bench, "own")
     lost = _add(bench, "lost", Follower(job_id=own))
     _add(bench, "far", Follower(job_id=lost))
@@ -136,7 +136,7 @@ def test_a_circle_through_the_trash_is_seen(bench: Bench) -> None:
     assert _offered(desk, "follower0Job") == {"far (runs before this job)": False}
 
 
-def test_a_long_circle_is_told_by_its_ends(bench: Bench) -> None:
+def test_a_long_cycle_is_told_by_its_ends(bench: Bench) -> None:
     own = after = _add(bench, "own")
     for number in range(6):
         after = _add(bench, f"job {number}", Follower(job_id=after))
@@ -287,7 +287,7 @@ def test_a_follower_that_cannot_run_is_marked_and_followed(bench: Bench) -> None
     assert desk.save().followers == (Follower(job_id=report),)
 
 
-def test_a_follower_nobody_knows_any_more_is_said(bench: Bench) -> None:
+def test_a_follower_nobody_knows_any_more_is_reported(bench: Bench) -> None:
     desk = bench.open(replace(FULL, followers=(Follower(job_id="nobody"),)))
     assert desk.find(JobChoice, "follower0Job").currentText() == "deleted job"
     assert "was removed" in desk.label("follower0Note")
@@ -358,7 +358,7 @@ def test_what_starts_it_is_shown_and_followed(bench: Bench) -> None:
     assert "(paused)" in texts
 
 
-def test_that_a_job_is_gone_is_said_once_when_it_is_refused(bench: Bench, qtbot: QtBot) -> None:
+def test_that_a_job_is_gone_is_reported_once_when_it_is_refused(bench: Bench, qtbot: QtBot) -> None:
     gone = _add(bench, "gone")
     desk = _open(bench, _add(bench, "own", Follower(job_id=gone)))
     bench.scheduler.remove_job(gone)
@@ -448,7 +448,7 @@ def test_a_job_that_runs_after_a_success_then_runs_in_any_case(bench: Bench, has
     assert desk.save().followers == (Follower(job_id=report, on=FollowOn.ALWAYS),)
 
 
-def test_a_circle_is_told_there_too(bench: Bench) -> None:
+def test_a_cycle_is_reported_there_too(bench: Bench) -> None:
     own = _add(bench, "own")
     _add(bench, "before", Follower(job_id=own))
     desk = _open(bench, own)

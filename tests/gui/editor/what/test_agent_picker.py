@@ -65,7 +65,7 @@ def test_an_agent_is_chosen(bench: Bench) -> None:
         ),
     ],
 )
-def test_what_is_run_and_how_it_gets_the_prompt_is_told(bench: Bench, agent: str, words: str) -> None:
+def test_what_is_run_and_how_it_gets_the_prompt_is_reported(bench: Bench, agent: str, words: str) -> None:
     assert _open(bench, agent).label("agentHow") == words
 
 
@@ -93,7 +93,7 @@ def test_an_agent_the_settings_no_longer_have_is_kept_and_refused(bench: Bench) 
     assert "gone (not in the settings)" in _shown(desk)
 
 
-def test_a_default_that_does_not_exist_is_said(bench: Bench) -> None:
+def test_a_default_that_does_not_exist_is_reported(bench: Bench) -> None:
     desk = _open(bench, settings=replace(_SETTINGS, default_agent="nobody"))
     assert _shown(desk)[0] == "Default (nobody)"
     assert "the settings name no default agent that exists" in desk.error("agent").lower()

@@ -318,7 +318,7 @@ def test_the_side_panel_tells_words_runs_and_notes(bench: Bench) -> None:
     assert desk.pages.summary(1).startswith("at 02:30")
 
 
-def test_a_job_that_is_switched_off_says_so_beside_its_runs(bench: Bench) -> None:
+def test_a_job_that_is_disabled_says_so_beside_its_runs(bench: Bench) -> None:
     desk = bench.open(FULL)
     assert "disabled" in desk.find(QLabel, "scheduleRemark").text()
 

@@ -59,7 +59,7 @@ def test_the_jobs_of_a_chain_are_links_with_a_word_on_what_keeps_them(desk: Pane
     assert not desk.pane.concerns({middle})
 
 
-def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
+def test_a_chain_run_that_waits_is_reported_and_can_be_cancelled(
     desk: PaneDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     then = desk.scheduler.add_job("then", Manual())

@@ -61,7 +61,7 @@ def test_advice_is_told_while_it_counts(hints: Hints, words: str) -> None:
         ),
     ],
 )
-def test_who_gave_advice_is_told_with_the_reason(hints: Hints, words: str) -> None:
+def test_who_gave_advice_is_reported_with_the_reason(hints: Hints, words: str) -> None:
     assert hint_origin(make_job(hints=hints), NOW) == words
 
 

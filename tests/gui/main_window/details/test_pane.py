@@ -161,7 +161,7 @@ def test_several_that_wait_are_counted_together_unless_all_wait_for_the_same(
     assert _text(pane, "severalCounts") == "3 × Waiting"
 
 
-def test_those_of_several_that_ask_are_told_apart(
+def test_those_of_several_that_ask_are_distinguished(
     bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     ids = [bench.scheduler.add_job(name, Manual()) for name in "abc"]
@@ -308,9 +308,7 @@ def test_of_a_job_that_is_read_late_what_is_known_is_shown_meanwhile(
     assert _text(pane, "detailName") == "late"
 
 
-def test_a_run_under_way_is_followed(
-    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
-) -> None:
+def test_an_active_run_is_followed(qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane) -> None:
     job_id = bench.scheduler.add_job("backup", Every("1m"))
     bench.tick(MINUTE)
     _show(qtbot, bench, actions, pane, job_id)
@@ -415,7 +413,7 @@ def test_nothing_of_an_action_is_left_out_without_a_sign(
     assert _text(pane, "detailPrompt") == "Summarise the news. …"
 
 
-def test_a_command_and_a_request_are_told_too(
+def test_a_command_and_a_request_are_reported_too(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     add = bench.scheduler.add_job
@@ -432,7 +430,7 @@ def test_a_command_and_a_request_are_told_too(
     assert not _is_seen(pane, "detailCommand")
 
 
-def test_caps_are_told_with_what_is_used_of_them_today(
+def test_caps_are_reported_with_what_is_used_of_them_today(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     caps = Policy(caps=Caps(runs_per_day=3, cost_per_day=1.0))

@@ -93,7 +93,7 @@ def test_a_job_that_has_reached_its_cap_promises_no_time() -> None:
     assert next_text(running.situation, None, NOW) == "running"
 
 
-def test_what_else_keeps_a_job_that_asks_from_running_is_told_too() -> None:
+def test_what_else_keeps_a_job_that_asks_from_running_is_reported_too() -> None:
     paused = make_job(status=JobStatus.PAUSED)
     assert live_status(situation_of(paused, asks=True), NOW) == "Needs you, paused"
     running = make_job(status=JobStatus.RUNNING)
@@ -186,7 +186,7 @@ def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> Non
     assert "took 12 s" in tip
 
 
-def test_a_run_under_way_tells_its_progress_on_hover() -> None:
+def test_an_active_run_tells_its_progress_on_hover() -> None:
     run = make_run(Outcome.RUNNING, progress=0.5, progress_text="half way", finished_at=None)
     job = make_job(status=JobStatus.RUNNING)
     assert "half way" in cell_tip(Column.NEXT, row_of(job), _NO_FACTS, run, NOW)
@@ -222,7 +222,7 @@ def test_a_quiet_time_is_told_shortly_in_the_column_and_whole_on_hover() -> None
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
-def test_a_run_that_is_due_in_a_quiet_time_is_told_as_such() -> None:
+def test_a_run_that_is_due_in_a_quiet_time_is_reported_as_such() -> None:
     night = Quiet(NOW + 60 * MINUTE, QuietTime(name="<i>Night</i>"))
     facts, row = _NO_FACTS, row_of(make_job(), quiet=night)
     assert cell_text(Column.NEXT, row, facts, None, NOW) == "in 4 min · quiet"
@@ -282,6 +282,6 @@ def test_a_run_says_how_far_it_has_come() -> None:
         (20 * 24 * HOUR, r"paused until \d+ [A-Z][a-z]{2} \d\d:\d\d"),
     ],
 )
-def test_a_pause_is_told_as_short_as_a_column_needs_it(ahead_ms: int, words: str) -> None:
+def test_a_pause_is_reported_as_short_as_a_column_needs_it(ahead_ms: int, words: str) -> None:
     job = make_job(status=JobStatus.PAUSED, next_run_at=None, paused_until=NOW + ahead_ms)
     assert re.fullmatch(words, next_text(row_of(job).situation, None, NOW))
