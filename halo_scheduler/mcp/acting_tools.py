@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from halo_scheduler.clock import SystemClock
@@ -38,10 +39,19 @@ def _resume_job(scheduler: Scheduler, given: OfJob) -> View:
     return _after(scheduler, job.id, f"{job.name} is resumed.")
 
 
-def _run_job(scheduler: Scheduler, given: OfJob) -> View:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RunNow(OfJob):
+    parameters: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=said("values for parameters of the job; the others have their defaults"),
+    )
+    input: str | None = field(default=None, metadata=said("text that the run is given; null for none"))
+
+
+def _run_job(scheduler: Scheduler, given: _RunNow) -> View:
     require_engine(scheduler)
     job = find_job(scheduler, given.job)
-    run_id = scheduler.trigger(job.id)
+    run_id = scheduler.trigger(job.id, parameters=given.parameters, input=given.input)
     return {"run": run_id, "said": f"{job.name} starts as soon as the concurrency limits allow; see get_run."}
 
 
@@ -147,7 +157,7 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         is_idempotent=True,
     ),
     tool_of(
-        OfJob,
+        _RunNow,
         _run_job,
         name="run_job",
         title="Run a job",

@@ -21,6 +21,10 @@ _Action = Command | HttpRequest | Prompt | Reminder
 _WAITS = "The job is paused until a person reviews and resumes it; tell the user."
 _KEPT = ("environment", "headers")
 _SCHEDULES = "several schedules instead of one; it runs whenever one of them is due, once if they coincide"
+_PARAMETERS = (
+    "names and defaults of what can be set for a run; commands get HALO_PARAM_<NAME>, "
+    "prompts and requests {{param.name}}"
+)
 _FOLLOWERS = "jobs to run when a run of this one ends with the given result"
 
 
@@ -36,6 +40,7 @@ class _NewJob(Given):
         default_factory=Policy, metadata=said("how it is run; omitted fields have their defaults")
     )
     followers: tuple[Follower, ...] = field(default=(), metadata=said(_FOLLOWERS))
+    parameters: Mapping[str, str] = field(default_factory=dict, metadata=said(_PARAMETERS))
 
 
 def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
@@ -49,6 +54,7 @@ def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
         group=given.group,
         policy=given.policy,
         followers=_found(scheduler, given.followers),
+        parameters=given.parameters,
     )
     return _seen(scheduler, job_id)
 
@@ -72,7 +78,13 @@ def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
 
 def _changed(scheduler: Scheduler, spec: JobSpec, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the new values of the changed fields."""
-    readers = {"schedule": Schedule, "description": str, "name": str, "group": str | None}
+    readers = {
+        "schedule": Schedule,
+        "description": str,
+        "name": str,
+        "group": str | None,
+        "parameters": Mapping[str, str],
+    }
     found: dict[str, Any] = {}
     for key, value in changes.items():
         try:
@@ -188,6 +200,7 @@ def _edit_schema() -> Schema:
         "group": "a group it belongs to; null for none",
         "policy": "the fields to change; give conditions and a backoff of another kind in full",
         "followers": f"{_FOLLOWERS}; the whole list",
+        "parameters": f"{_PARAMETERS}; all of them",
     }
     schemas: dict[str, Schema] = {
         "job": {"type": "string"},
@@ -199,11 +212,15 @@ def _edit_schema() -> Schema:
         "group": {"type": ["string", "null"]},
         "policy": schema_of(Policy, is_change=True),
         "followers": schema_of(tuple[Follower, ...]),
+        "parameters": schema_of(Mapping[str, str]),
     }
     return object_schema({key: schemas[key] | {"description": words[key]} for key in words}, ["job"])
 
 
-_CHANGEABLE = ("name", "schedule", "schedules", "action", "description", "group", "policy", "followers")
+_CHANGEABLE = (
+    *("name", "schedule", "schedules", "action", "description", "group", "policy", "followers"),
+    "parameters",
+)
 
 EDITING_TOOLS: tuple[ToolSpec, ...] = (
     tool_of(

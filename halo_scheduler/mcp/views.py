@@ -82,6 +82,7 @@ def job_view(job: Job, situation: Situation, now_ms: int) -> View:
         "action": action_view(job.action),
         "policy": job.policy.to_dict(),
         "followers": [follower.to_dict() for follower in job.followers],
+        "parameters": dict(job.parameters),
         **_with_instants(job.state.to_dict(), _STATE_INSTANTS),
         "hints": hints_view(job.hints),
         **situation_view(situation, now_ms),

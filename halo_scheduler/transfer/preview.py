@@ -19,7 +19,14 @@ from halo_scheduler.transfer.drafts import MovedState
 from halo_scheduler.transfer.import_changes import FieldChange, LimitChange, QuietTimeChange, SettingChange
 from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
 from halo_scheduler.transfer.review import Reviewer
-from halo_scheduler.wording.jobs import action_words, condition_words, more_words, policy_words, work_words
+from halo_scheduler.wording.jobs import (
+    action_words,
+    condition_words,
+    more_words,
+    parameter_words,
+    policy_words,
+    work_words,
+)
 from halo_scheduler.wording.measures import amount_words
 from halo_scheduler.wording.schedules import describe
 
@@ -143,7 +150,7 @@ def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str
     yield "does", action_words(spec.action)
     yield from more_words(spec.action)
     yield "work", work_words(spec.action)
-    yield "params", ", ".join(f"{name}={value}" for name, value in spec.parameters.items())
+    yield "params", parameter_words(spec.parameters)
     yield "starts", condition_words(spec.policy)
     for follower in spec.followers:
         name = names.get(follower.job_id, follower.job_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from halo_scheduler.grammar.english import counted, listed
@@ -27,6 +27,7 @@ from halo_scheduler.model import (
     Redirects,
     Reminder,
     Retry,
+    Run,
 )
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 from halo_scheduler.wording.conditions import describe_condition
@@ -40,6 +41,17 @@ _NOTIFY = {
     Notify.ALL: "notifies about every run",
     Notify.SETTINGS: "default notifications",
 }
+
+
+def parameter_words(parameters: Mapping[str, str]) -> str:
+    """Return parameters with their values: mode=full, target=nas."""
+    return ", ".join(f"{name}={shown_spec(value)}" for name, value in parameters.items())
+
+
+def given_words(run: Run) -> str:
+    """Return what a run was given: the values of its parameters, and the size of its input."""
+    size = f"an input of {counted(run.input_bytes, 'byte')}" if run.input_bytes else ""
+    return "; ".join(filter(None, [parameter_words(run.parameters), size]))
 
 
 def action_words(action: Action) -> str:

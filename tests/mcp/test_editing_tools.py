@@ -282,3 +282,13 @@ def test_surroundings_that_cannot_be_are_refused(
     with pytest.raises(SchedulerError, match=sentence):
         call(scheduler, "edit_job", job="job", **changes)
     assert scheduler.list_jobs() == before
+
+
+def test_parameters_are_declared_and_changed_as_a_whole(scheduler: Scheduler) -> None:
+    new = {"name": "job", "schedule": {"kind": "manual"}, "action": {"kind": "command", "argv": ["true"]}}
+    seen = call(scheduler, "create_job", **new, parameters={"mode": "full"})
+    assert seen["job"]["parameters"] == {"mode": "full"}
+    seen = call(scheduler, "edit_job", job="job", parameters={"speed": "1"})
+    assert seen["job"]["parameters"] == {"speed": "1"}
+    with pytest.raises(ScheduleError, match=r"parameters\.speed: must be text"):
+        call(scheduler, "edit_job", job="job", parameters={"speed": 1})

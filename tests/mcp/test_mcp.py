@@ -415,6 +415,18 @@ def test_without_an_engine_nothing_is_run(scheduler: Scheduler) -> None:
     assert call(scheduler, "run_job", job="job")["run"] == scheduler.runs.waiting_of(job_id)
 
 
+def test_a_run_is_given_values_and_an_input(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), parameters={"mode": "full"})
+    scheduler.tick()
+    with pytest.raises(ScheduleError, match="parameters: there is no parameter 'x'; known are mode"):
+        call(scheduler, "run_job", job="job", parameters={"x": "1"})
+    run_id = call(scheduler, "run_job", job="job", parameters={"mode": "quick"}, input="text")["run"]
+    scheduler.tick()
+    seen = call(scheduler, "get_run", run=run_id)
+    assert (seen["parameters"], seen["input_bytes"]) == ({"mode": "quick"}, 4)
+    assert scheduler.runs.input(run_id) == b"text"
+
+
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_a_pace_is_proposed_in_the_name_of_an_assistant(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("1h"))

@@ -55,6 +55,7 @@ FULL = JobSpec(
     anchor_at=NOW - 12_345,
     enabled=False,
     metadata={"source": "elsewhere"},
+    parameters={"mode": "full"},
 )
 
 

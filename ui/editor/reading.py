@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Action, JobSpec, Policy, Schedule, Several
 from ui.editor.conditions.page import ConditionPolicy, ConditionsPage
 from ui.editor.next_jobs.page import NextJobs, NextJobsPage
@@ -32,6 +35,7 @@ class Reading:
     policy: Policy | None
     spec: JobSpec | None
     problems: tuple[Problem, ...]
+    parameters: Mapping[str, str]
 
     @property
     def what(self) -> What:
@@ -56,15 +60,18 @@ class Reading:
             group=None if self.options is None else self.options.group,
             enabled=self.is_enabled,
             followers=() if self.next_jobs is None else self.next_jobs.followers,
+            parameters=self.parameters,
         )
 
     def for_test(self, start: JobSpec) -> JobSpec | None:
         """Return what a test run needs, which is a valid action; the rest comes from `start` while it is invalid."""
         if self.spec is not None or self.action is None:
             return self.spec
-        return replace(
-            start, name=self.name or start.name, action=self.action, policy=self.policy or start.policy
-        )
+        with suppress(ScheduleError):  # The action may use a parameter that is not declared yet.
+            return replace(
+                start, name=self.name or start.name, action=self.action, policy=self.policy or start.policy
+            )
+        return None
 
     def summaries(self, when_words: str) -> tuple[str, ...]:
         """Return a one-line summary of each page; empty where it has problems."""
@@ -120,6 +127,7 @@ def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
         policy=_policy(draft, conditions, failure, options),
         spec=None,
         problems=(),
+        parameters=draft.start_spec().parameters,
     )
     if not findings.problems:
         reading = replace(reading, spec=findings.take("", lambda: _spec(draft, reading, now_ms)))

@@ -45,6 +45,7 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
       halo add photos --every 1d --if-mains --if-reachable nas.local:22 \\
           --if-deadline 6h --keep-awake -- ./copy.sh
       halo add mirror --cron @daily --on-success report -- ./mirror.sh
+      halo add build --manual --param branch=main -- ./build.sh
 
     Store secrets with "halo secret set" and use them as ${secret:NAME} in --env, --stdin, --header and bodies.
     """

@@ -31,6 +31,7 @@ _REMOVING = (
     action_option("--no-work", is_flag=True, default=None, help="Remove the work queue."),
     condition_option("--no-conditions", is_flag=True, default=None, help="Remove all conditions."),
     chain_option("--no-followers", is_flag=True, default=None, help="Remove all follow-up jobs."),
+    detail_option("--no-params", is_flag=True, default=None, help="Remove all parameters."),
     detail_option("--no-group", is_flag=True, default=None, help="Remove from its group."),
     detail_option("--rename", metavar="NAME", help="New name."),
 )

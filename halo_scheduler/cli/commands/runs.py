@@ -8,7 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 import click
 
-from halo_scheduler.cli.options.option_values import choice_of, count_up_to
+from halo_scheduler.cli.options.option_values import (
+    choice_of,
+    count_up_to,
+    input_bytes,
+    naming_options,
+    pairs,
+)
 from halo_scheduler.cli.terminal.completions import complete_any_jobs, complete_jobs, complete_runs
 from halo_scheduler.cli.terminal.following import (
     Printer,
@@ -54,6 +60,7 @@ _MOST_RUNS = 1_000_000
 _LONGEST = 500
 _MOST_NAMED = 5
 _STARTED = set(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
+_OPTIONS_BY_FIELD = {"parameters": ("--set",), "input": ("--input",)}
 _TRIGGERS = {Trigger.MANUAL: "manual", Trigger.ANSWER: "with your answer", Trigger.TEST: "test"}
 
 
@@ -61,8 +68,12 @@ _TRIGGERS = {Trigger.MANUAL: "manual", Trigger.ANSWER: "with your answer", Trigg
 @click.argument("name", shell_complete=complete_jobs)
 @click.option("--wait", is_flag=True, help="Show its output, and exit with 1 unless it succeeds.")
 @click.option("--now", is_flag=True, help="Start even if the limit of its group is reached.")
+@click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the job.")
+@click.option(
+    "--input", "given", metavar="TEXT|@FILE|-", help="Text or a file for the run; - reads standard input."
+)
 @click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of its output.")
-def run(*, name: str, wait: bool, now: bool, as_json: bool) -> None:
+def run(*, name: str, wait: bool, now: bool, values: Sequence[str], given: str | None, as_json: bool) -> None:
     """Run a job now, or the first job of a group. Its schedule isn't changed; conditions and quiet hours are ignored.
 
     \b
@@ -70,14 +81,19 @@ def run(*, name: str, wait: bool, now: bool, as_json: bool) -> None:
       halo run backup
       halo run backup --wait
       halo run backup --wait --json
+      halo run build --set branch=next
+      halo run summary --input @report.txt
 
     It waits while the limit of its group, or of all jobs, is reached; --now passes the group's limit. With --wait,
-    Ctrl-C stops waiting and leaves the job running.
+    Ctrl-C stops waiting and leaves the job running. The values are stored with the run and shown: give no secrets.
     """
+    parameters = pairs("--set", "=", values)
+    content = None if given is None else input_bytes(given)
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job_to_run(scheduler, name)
         require_engine(scheduler, starts=True)
-        run_id = scheduler.trigger(job.id, now=now)
+        with naming_options(_OPTIONS_BY_FIELD, {}):
+            run_id = scheduler.trigger(job.id, parameters=parameters, input=content, now=now)
         _print_ignored(scheduler, job)
         if not wait:
             words = f"started {job.name}" if begins(scheduler, run_id) else _waits(scheduler, job)

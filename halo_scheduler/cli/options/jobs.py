@@ -9,7 +9,14 @@ from typing import Any
 import click
 
 from halo_scheduler.cli.options.actions import ACTION_OPTIONS, changed_action
-from halo_scheduler.cli.options.option_values import AnyCommand, SectionOption, as_it_is, chosen, with_options
+from halo_scheduler.cli.options.option_values import (
+    AnyCommand,
+    SectionOption,
+    as_it_is,
+    chosen,
+    pairs,
+    with_options,
+)
 from halo_scheduler.cli.options.policies import (
     CHAIN_OPTIONS,
     CONDITION_OPTIONS,
@@ -39,6 +46,12 @@ _OPTIONS = (
     ),
     detail_option("--description", metavar="TEXT", help="Description."),
     detail_option(
+        "--param",
+        multiple=True,
+        metavar="NAME=DEFAULT",
+        help="Parameter that can be set for a run, as with: halo run --set NAME=VALUE",
+    ),
+    detail_option(
         "--enabled/--disabled", default=None, help="Disabled jobs only run manually.", default_words="enabled"
     ),
 )
@@ -53,6 +66,7 @@ OPTIONS_BY_FIELD = {
     "name": ("--rename", "NAME"),
     "description": ("--description",),
     "group": ("--group",),
+    "parameters": ("--param",),
     "enabled": ("--enabled",),
     **SCHEDULE_FIELDS,
     "action.argv": ("COMMAND",),
@@ -135,6 +149,7 @@ def fields_of_new(
         "action": changed_action(None, given, command),
         "policy": changed_conditions(changed_policy(policy, given), given),
         "followers": changed_followers((), given, find),
+        "parameters": pairs("--param", "=", given["param"]),
     }
 
 
@@ -155,6 +170,10 @@ def changed_fields(
         "action": changed_action(before.action, given, command),
         "policy": changed_conditions(changed_policy(before.policy, given), given),
         "followers": changed_followers(before.followers, given, find),
+        "parameters": {
+            **({} if given["no_params"] else before.parameters),
+            **pairs("--param", "=", given["param"]),
+        },
     }
     return {name: value for name, value in fields.items() if value != getattr(before, name)}
 

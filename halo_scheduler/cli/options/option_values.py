@@ -95,6 +95,18 @@ def text_of_file(what: str, path: str) -> str:
     return _decoded(what, path, content)
 
 
+def input_bytes(given: str) -> str | bytes:
+    """Return the input of a run: the text itself, of @FILE its content, of - all of standard input."""
+    if given == "-":
+        return sys.stdin.buffer.read()
+    if not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).expanduser().read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"--input: cannot read the file: {error}") from None
+
+
 def _decoded(what: str, place: str, content: bytes) -> str:
     try:
         return content.decode()

@@ -19,6 +19,7 @@ from halo_scheduler.ipc.client import ChangeStream, poke
 from halo_scheduler.model import Outcome, QuestionState, Run, SkipReason
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.hints import proposal_words
+from halo_scheduler.wording.jobs import given_words
 from halo_scheduler.wording.measures import amount_words, took_words
 
 _ANOTHER = "another job"
@@ -182,10 +183,16 @@ def print_end(scheduler: Scheduler, run: Run) -> None:
 
 
 def print_details_of_run(scheduler: Scheduler, run: Run) -> None:
-    """Print what triggered a run, the hint it gave and its note, on standard error."""
+    """Print what triggered a run, what it was given, the hint it gave and its note, on standard error."""
     cause = cause_words(run, causes_of(scheduler, [run])).removeprefix(", ")
     proposed = "" if run.proposal is None else proposal_words(run.proposal)
-    lines = (f"ran {cause}" if cause else "", f"hint: {proposed}" if proposed else "", run.note)
+    given = given_words(run)
+    lines = (
+        f"ran {cause}" if cause else "",
+        f"with {given}" if given else "",
+        f"hint: {proposed}" if proposed else "",
+        run.note,
+    )
     for line in lines:
         if line:
             click.echo(click.style(f"  {plain_line(line, _LONGEST_NOTE)}", dim=True), err=True)

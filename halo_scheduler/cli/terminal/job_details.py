@@ -38,7 +38,14 @@ from halo_scheduler.service.lookup import open_questions
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.review import Reviewer
 from halo_scheduler.wording.hints import hint_words
-from halo_scheduler.wording.jobs import action_words, condition_words, more_words, policy_words, work_words
+from halo_scheduler.wording.jobs import (
+    action_words,
+    condition_words,
+    more_words,
+    parameter_words,
+    policy_words,
+    work_words,
+)
 from halo_scheduler.wording.lint import Note, Severity, lint
 from halo_scheduler.wording.measures import amount_words, moment_in_words
 from halo_scheduler.wording.schedules import describe
@@ -146,6 +153,7 @@ def details(job: Job, context: JobContext, now_ms: int) -> list[tuple[str, str]]
         ("does", action_words(job.action)),
         *more_words(job.action),
         ("work", work_words(job.action)),
+        ("params", parameter_words(job.parameters)),
         *(("when", words) for words in _when_words(job, now_ms)),
         ("starts", condition_words(job.policy)),
         ("quiet", _quiet_words(job, context.quiet_times, now_ms)),

@@ -20,6 +20,7 @@ from halo_scheduler.model import JobSpec
 # These choose the kind of a value, or clear one, and have no field of their own.
 _WITHOUT_FIELD = {
     "--manual", "--no-env", "--no-headers", "--no-work", "--no-conditions", "--no-followers", "--no-group",
+    "--no-params",
     "--help", "-h",
 }  # fmt: skip
 

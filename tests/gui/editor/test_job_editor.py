@@ -436,3 +436,12 @@ def test_a_save_reads_the_form_once_and_waits_for_no_preview(
     desk.editor.saved.connect(lambda _spec: done.append("save"))
     desk.press("saveButton")
     assert done[: done.index("save") + 1] == ["read", "save"]
+
+
+def test_a_prompt_with_a_parameter_the_job_does_not_have_is_refused_beside_it(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, action=Prompt(text="Do {{param.mode}}.")))
+    desk.write_text("promptText", "Do {{param.speed}}.")
+    assert "{{param.speed}} is not a parameter of this job; known are mode" in desk.reason
+    assert not desk.can_save
+    desk.write_text("promptText", "Do {{param.mode}} now.")
+    assert desk.save() == replace(FULL, action=Prompt(text="Do {{param.mode}} now."))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -11,6 +11,7 @@ from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.templates import parameters_in
 from halo_scheduler.model import Action, Callback, Command, HttpRequest, JobSpec, Manual, Prompt, Reminder
 from halo_scheduler.model.settings import Settings
 from ui.backend.backend import Backend
@@ -72,6 +73,7 @@ class WhatPage(Page):
         self._settings = settings
         self._is_taken = is_taken
         self._kept: Callback | None = None
+        self._parameters: Mapping[str, str] = {}
         self._http: HttpForm | None = None
         self._prompt: PromptForm | None = None
         self._reminder: _ReminderForm | None = None
@@ -215,6 +217,7 @@ class WhatPage(Page):
         The name field is not loaded again, because the user may be typing into it.
         """
         self._description.show_text(spec.description)
+        self._parameters = spec.parameters
         action = spec.action
         self._kept = action if isinstance(action, Callback) else None
         self._command.load(action if isinstance(action, Command) and not is_empty else None)
@@ -253,7 +256,13 @@ class WhatPage(Page):
             return
         spec = None
         if isinstance(what.action, Prompt):
-            spec = JobSpec(name=what.name or self.tr("New job"), schedule=_PROBE, action=what.action)
+            undeclared = dict.fromkeys(parameters_in(what.action.text), "")
+            spec = JobSpec(
+                name=what.name or self.tr("New job"),
+                schedule=_PROBE,
+                action=what.action,
+                parameters={**undeclared, **self._parameters},
+            )
         self._prompt.refresh(spec, job_id)
 
     def _read_name(self, findings: Findings) -> str | None:
