@@ -20,6 +20,8 @@ from .job_table import JobTableModel
 NARROWEST = 6 * GRID
 # Minimum width of the names, and the width beyond which other columns may grow.
 _LEAST_LETTERS, _PLENTY_OF_LETTERS = 20, 34
+# A longer next run gets only what the other columns leave.
+_NEXT_LETTERS = 40
 NAME_MARGIN = 5 * GRID
 """The width of the mark in a name's cell, with its margins."""
 # Columns are hidden in this order when the names need the space.
@@ -37,6 +39,7 @@ class Columns(QObject):
         self._chosen: dict[Column, int] = {}
         self._left_out: frozenset[Column] = frozenset()
         self._is_fitting = False
+        self._fitted_next = 0
         header = self.header
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(NARROWEST)
@@ -57,24 +60,24 @@ class Columns(QObject):
 
     def fit(self) -> None:
         """Divide the width among the columns; those without space are hidden."""
+        self._fitted_next = self._next_width()
         widths = self._share(self._view.viewport().width())
         self._set(widths)
         for column in Column:
             self._view.setColumnHidden(column, column not in widths)
 
     def _widen(self) -> None:
-        """Share the width out again if a next run in sight is cut."""
-        shown = self._view.columnWidth(Column.NEXT)
-        if shown and Column.NEXT not in self._chosen and self._next_width() > shown:
+        """Share the width out again if a next run in sight is longer than those before."""
+        is_shown = self._view.columnWidth(Column.NEXT) > 0
+        if is_shown and Column.NEXT not in self._chosen and self._next_width() > self._fitted_next:
             self.fit()
 
     def _next_width(self) -> int:
-        """Return the width of the longest next run in sight, at most half of the table."""
+        """Return the width of the longest next run in sight."""
         first, last = self._view.rowAt(0), self._view.rowAt(self._view.viewport().height() - 1)
         rows = range(max(first, 0), (self._model.rowCount() - 1 if last < 0 else last) + 1)
         texts = {self._model.text_at(row, Column.NEXT) for row in rows}
-        longest = max(map(self._text, texts), default=0) + 2 * GRID
-        return min(longest, self._view.viewport().width() // 2)
+        return max(map(self._text, texts), default=0) + 2 * GRID
 
     def _share(self, room: int) -> dict[Column, int]:
         usual, letter = self._usual(), self._letter()
@@ -95,16 +98,17 @@ class Columns(QObject):
             if rest() < least:
                 widths.pop(column, None)
         if rest() < least and Column.NEXT in widths:
-            widths[Column.NEXT] = min(widths[Column.NEXT], room // 2)
+            widths[Column.NEXT] = min(widths[Column.NEXT], max(room - least, room // 2))
         for column, longest in self._long().items():
             if column in widths and column not in self._chosen:
                 widths[column] += max(min(longest - widths[column], rest() - plenty), 0)
         return widths | {Column.NAME: max(rest(), NARROWEST)}
 
     def _usual(self) -> dict[Column, int]:
+        most = _NEXT_LETTERS * self._letter()
         return {
             Column.SCHEDULE: self._text("2 h after it ends") + 2 * GRID,
-            Column.NEXT: max(self._text("tomorrow at 00:00") + 2 * GRID, self._next_width()),
+            Column.NEXT: max(self._text("tomorrow at 00:00") + 2 * GRID, min(self._fitted_next, most)),
             Column.LAST: self._text("yesterday 00:00 00 min") + 5 * GRID,
             Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
         }
@@ -114,7 +118,7 @@ class Columns(QObject):
         nexts = ("waiting: limit reached (2 of 2)", "tomorrow at 00:00 · quiet")
         return {
             Column.SCHEDULE: self._text("Mon–Fri 06–18, every 2 h") + 2 * GRID,
-            Column.NEXT: max(map(self._text, nexts)) + 2 * GRID,
+            Column.NEXT: max(*(self._text(text) + 2 * GRID for text in nexts), self._fitted_next),
         }
 
     def _text(self, text: str) -> int:

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Cron
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import WaitingDetails, WaitingFor
+from halo_scheduler.model import PathExists, WaitingDetails, WaitingFor
 from halo_scheduler.model.words import Shortage
 from ui.main_window.table.columns import NARROWEST
 from ui.main_window.table.job_rows import Column
@@ -220,3 +220,36 @@ def test_a_width_that_was_dragged_stays_although_a_text_is_cut(view: JobView) ->
     assert isinstance(model, JobTableModel)
     model.update([row_of(make_job("b", **_WAITS))])
     assert view.columnWidth(Column.NEXT) == chosen
+
+
+def _long_wait(view: JobView) -> str:
+    """Let a job in sight wait for several folders, and return its long next run."""
+    folders = tuple(PathExists(path=f"/media/archive/year-{number}/photos") for number in range(4))
+    waits = _WAITS | {
+        "waiting_for": WaitingFor.CONDITION,
+        "waiting_details": WaitingDetails(conditions=folders),
+    }
+    model = view.model()
+    assert isinstance(model, JobTableModel)
+    model.update([row_of(make_job("b", **waits))])
+    return max((model.text_at(row, Column.NEXT) for row in range(2)), key=len)
+
+
+@pytest.mark.parametrize("points", [10, 17, 24])
+def test_a_long_next_run_leaves_names_twenty_letters_or_half_of_the_table(view: JobView, points: int) -> None:
+    view.setFont(QFont(view.font().family(), points))
+    letters = 20 * QFontMetrics(strong_font(view.font())).averageCharWidth()
+    assert len(_long_wait(view)) > 60
+    for width in range(300, 1200, 50):
+        view.resize(width, 300)
+        assert view.columnWidth(Column.NAME) >= min(letters, view.viewport().width() // 2)
+
+
+def test_a_long_next_run_takes_no_width_from_the_schedules_of_other_jobs(view: JobView) -> None:
+    view.resize(1_100, 400)
+    before = _widths(view)
+    long = _long_wait(view)
+    assert _widths(view)[Column.NEXT] > before[Column.NEXT]
+    assert _widths(view)[Column.SCHEDULE] >= _needed(view, "Mon–Fri 06–18, every 2 h")
+    view.resize(2_000, 400)
+    assert view.columnWidth(Column.NEXT) >= _needed(view, long)
