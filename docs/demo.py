@@ -41,7 +41,8 @@ from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.store.runs import RunEnd, Spent, StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import RunEnd, Spent
 from halo_scheduler.store.store import Store
 
 # A Tuesday, two minutes past two in the afternoon in Berlin.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from halo_scheduler.errors import SchedulerError, SchedulerShutdownError
+from halo_scheduler.errors import SchedulerError, SchedulerShutdownError, StaleEngineError, StoreError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.host.process import is_alive
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from halo_scheduler.engine.test_run import Trial
     from halo_scheduler.model.alarms import Alarm, StoreTrouble
 
+_LOG = logging.getLogger(__name__)
 _SETTLE_S = 1.0
 _STOP_RUNS_MS = 60_000  # beyond the grace that jobs give their runs
 _NO_THREADS = (
@@ -229,6 +231,14 @@ class EngineControl:
         return self._store.settings.number(MAX_CONCURRENT) if chosen is None else chosen
 
     # --- Stopping ------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Stop without waiting; an error of the store is only logged."""
+        try:
+            self.stop(wait=False)
+        except (StoreError, StaleEngineError) as error:
+            # The database is locked or gone: the engine's lease then expires.
+            _LOG.warning("%s", error)
 
     def stop(self, *, wait: bool = True, timeout_ms: int = 30_000, end_runs: bool = False) -> None:
         """Stop the engine; `Scheduler.stop` describes the arguments."""

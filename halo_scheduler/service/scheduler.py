@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from halo_scheduler.clock import Clock, SystemClock
-from halo_scheduler.errors import StaleEngineError, StoreError, StoreUnavailableError
+from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.model import (
     Action,
@@ -45,8 +44,6 @@ from halo_scheduler.store.store import Store
 if TYPE_CHECKING:
     from halo_scheduler.actions.callback import Handler
     from halo_scheduler.model.alarms import Alarm
-
-_LOG = logging.getLogger(__name__)
 
 
 class Scheduler:
@@ -123,10 +120,7 @@ class Scheduler:
     def close(self) -> None:
         """Stop without waiting, and close the database."""
         try:
-            self.stop(wait=False)
-        except (StoreError, StaleEngineError) as error:
-            # Locked or gone: the engine's lease then expires by itself.
-            _LOG.warning("%s", error)
+            self.engine.close()
         finally:
             self._store.close()
 
@@ -167,14 +161,13 @@ class Scheduler:
         given: dict[str, Any] = {"name": name, "schedule": schedule, "action": action, "job_id": job_id}
         given |= {"description": description, "group": group, "anchor_at": anchor_at, "enabled": enabled}
         given |= {"policy": policy, "metadata": metadata, "followers": followers, "paused_by": paused_by}
-        given |= {"parameters": parameters}
+        given["parameters"] = parameters
         return self.add_jobs([given])[0]
 
     def add_jobs(self, jobs: Iterable[Mapping[str, Any]]) -> list[str]:
         """Store several jobs in one transaction, all or none; each is a mapping of arguments for `add_job`.
 
-        One may follow another of them, by its `job_id`. Conditions that cannot be observed here are refused, and
-        checking that may take seconds.
+        One may follow another by its `job_id`. Unobservable conditions are refused; checking may take seconds.
         """
         records = job_edits.new_records(jobs, self.actor, self._clock.now_ms())
         self._session.refuse_unobservable(record.spec for record in records)
@@ -192,9 +185,8 @@ class Scheduler:
     ) -> None:
         """Change the given fields of a job; nothing is changed if one of them is invalid.
 
-        With `paused_by` the job is paused in the same step, for that reason. With `seen`, the spec that the changes
-        were made from, it is refused if the job has another one by now. New conditions that cannot be observed here
-        are refused; checking that may take seconds.
+        With `paused_by` the job is paused in the same step. With `seen`, the spec that was edited, it is refused if
+        the job has another one by now. Unobservable new conditions are refused; checking may take seconds.
         """
         self._session.refuse_unobservable_change(job_id, changes.get("policy"))
         with self._session.edit() as edit:
@@ -306,8 +298,7 @@ class Scheduler:
     ) -> str:
         """Request a manual run and return its id; the engine starts it as soon as the limits allow.
 
-        `parameters` replace defaults of the job. With `now` it passes the limit of its group, also if it waits
-        already; never that of all jobs.
+        `parameters` replace defaults of the job. `now` ignores the group's limit, even for a run that waits already.
         """
         with self._session.edit() as edit:
             return run_requests.trigger(edit, job_id, parameters=parameters, given=input, now=now)
@@ -378,9 +369,8 @@ class Scheduler:
     ) -> None:
         """Start running due jobs; needs a Qt event loop. Raises EngineHeldError if another engine runs them.
 
-        Does nothing if the engine already runs here.
-        With `adopt_orphans`, this process becomes a subreaper on Linux until `stop`: no process can leave the tree of
-        its run unseen. That concerns every process it starts, so it is for programs that are Halo's own.
+        Does nothing if the engine already runs here. With `adopt_orphans`, this process becomes a subreaper on Linux
+        until `stop`, for all its children: no process can leave the tree of its run unseen. Only for Halo's programs.
         `heartbeat` is called whenever the loop wakes up and works, and at least once in `heartbeat_ms`. `alarmed` is
         called when the engine notices that it does not do its work, on any thread: its own may be what hangs.
         """

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from halo_scheduler.model import Run
 from halo_scheduler.store.connection import Database
-from halo_scheduler.store.runs import COLUMNS, StoredOutput, run_of, values_of
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import COLUMNS, run_of, values_of
 
 _PAGE = 500
 _ENDED = "outcome <> 'running' AND job_id IN (SELECT id FROM scheduler_jobs WHERE removed_at IS NULL)"

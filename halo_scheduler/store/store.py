@@ -13,8 +13,9 @@ from halo_scheduler.store.events import EventTable
 from halo_scheduler.store.history import RunHistory
 from halo_scheduler.store.jobs import JobTable
 from halo_scheduler.store.lease import LeaseTable
+from halo_scheduler.store.outputs import OutputTable
 from halo_scheduler.store.requests import QuestionTable, RequestTable
-from halo_scheduler.store.runs import OutputTable, RunTable, UsageTable
+from halo_scheduler.store.runs import RunTable, UsageTable
 from halo_scheduler.store.schema import open_to_read, open_up_to_date
 from halo_scheduler.store.secrets import SecretTable
 from halo_scheduler.store.settings import GroupTable, SettingTable

@@ -22,8 +22,8 @@ from halo_scheduler.model.codec import decode, encode
 from halo_scheduler.model.messages import Messages, read_messages
 from halo_scheduler.model.policies import MOST_OUTPUT_BYTES
 from halo_scheduler.model.settings import Agent, Settings
+from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.run_transfer import RunCopy
-from halo_scheduler.store.runs import StoredOutput
 from halo_scheduler.transfer.document import Document, document_to_plain, drafts_of
 from halo_scheduler.transfer.drafts import Drafts, Fault, MovedState, add_fault, merged
 from halo_scheduler.transfer.job_form import draft_of, job_to_plain

@@ -16,7 +16,8 @@ from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.host.disk_space import DiskSpace
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.runs import RunEnd, StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.secrets import SecretError
 
 _RUN = "abc"

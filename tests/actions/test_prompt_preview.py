@@ -15,7 +15,7 @@ from halo_scheduler.grammar.templates import VARIABLES
 from halo_scheduler.model import JobSpec, Schedule
 from halo_scheduler.model.settings import Agent
 from halo_scheduler.model.work_source import FolderSource
-from halo_scheduler.store.runs import StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 

@@ -23,7 +23,7 @@ from halo_scheduler.actions.run_services import NO_CONTEXT, ChainCause, RunConte
 from halo_scheduler.model import Action, JobSpec, Question, QuestionState, SkipReason
 from halo_scheduler.model.settings import Agent
 from halo_scheduler.model.work_source import FolderSource
-from halo_scheduler.store.runs import StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.store import Store
 from halo_scheduler.work_sources.item import Item
 

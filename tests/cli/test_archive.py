@@ -21,8 +21,8 @@ from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.model.settings import PRESETS, Agent, AssistantAccess, Theme
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.run_transfer import RunCopy
-from halo_scheduler.store.runs import StoredOutput
 from halo_scheduler.store.store import Store
 
 _LONG_AGO = 1_700_000_000_000

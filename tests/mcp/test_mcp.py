@@ -53,7 +53,8 @@ from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.runs import Spent, StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import Spent
 from halo_scheduler.wording.messages import SKIP_REASONS
 
 _NOW = 1_800_000_000_000

@@ -13,7 +13,7 @@ from halo_scheduler import Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.runs import StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.secrets import SecretError
 
 _OK, _BAD = Outcome.SUCCESS, Outcome.FAILURE

@@ -32,7 +32,8 @@ from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.store.runs import Spent, StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import Spent
 from halo_scheduler.store.secrets import SecretName, SecretPlace
 from halo_scheduler.store.store import Store
 

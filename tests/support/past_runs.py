@@ -9,7 +9,8 @@ from typing import Any
 
 from halo_scheduler import Manual, Outcome, Run, Scheduler, Source, Trigger
 from halo_scheduler.actions.spool import Spool, spool_folder
-from halo_scheduler.store.runs import RunEnd, StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import RunEnd
 
 NOW = 1_800_000_000_000  # Fri 15 Jan 2027, 08:00 UTC
 MINUTE = 60_000

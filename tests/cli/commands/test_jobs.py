@@ -36,7 +36,8 @@ from halo_scheduler.model import Action, Caps, StatusReason
 from halo_scheduler.model.work_source import FolderSource, GithubSource
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.store.runs import Spent, StoredOutput
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import Spent
 from halo_scheduler.wording.measures import moment_in_words
 
 _SECRET_NAME = "TOKEN"  # noqa: S105 - a name
