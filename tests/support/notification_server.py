@@ -65,6 +65,7 @@ class NotificationServer:
         self.told: list[Told] = []
         self.nonsense: tuple[str, tuple[Any, ...]] | None = None
         self.calls: list[str] = []
+        self.closed: list[int] = []
         self._caller = ""
         self._capabilities = capabilities
         self._is_silent = is_silent
@@ -120,6 +121,9 @@ class NotificationServer:
             # Only now: whoever sees it may click, and a click before the answer would be nobody's.
             self._show(number, call.body)
             return
+        elif method == "CloseNotification":
+            self.closed.append(call.body[0])
+            answer = new_method_return(call)
         else:
             answer = new_error(call, "org.freedesktop.DBus.Error.UnknownMethod", "s", (method,))
         self._connection.send(answer)

@@ -136,8 +136,20 @@ class NotificationService:
         match body:
             case (int(number),):
                 self._shown[number] = self._waiting.popleft()
+                self._close_merged(number)
             case _:
                 raise CallError("it gives a notice no number")
+
+    def _close_merged(self, number: int) -> None:
+        """Close the notifications that a new one covers; it could replace only one of them itself."""
+        notice = self._shown[number]
+        merged = [
+            other for other, shown in self._shown.items() if other != number and _replaces(notice, shown)
+        ]
+        for other in merged:
+            del self._shown[other]
+            self._tokens.pop(other, None)
+            self._stream.send(method_call(SERVICE, "CloseNotification", "u", (other,), starts_service=False))
 
     def _take_signal(self, message: Message) -> None:
         match message.header.fields.get(HeaderFields.member), *message.body:

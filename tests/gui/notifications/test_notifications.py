@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from urllib.parse import unquote, urlparse
@@ -141,6 +142,21 @@ def test_a_folded_notice_replaces_what_it_contains(
     notifications.show(folded)
     _wait_for(qtbot, server, 2)
     assert server.told[1].replaces == server.told[0].number
+
+
+def test_a_folded_notice_leaves_no_single_one_beside_it(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    other = replace(_FAILED, title="mail failed", job_id="m", run_ids=("r2",))
+    unrelated = replace(_FAILED, title="sync failed", job_id="s", run_ids=("r9",))
+    for count, single in enumerate((_FAILED, other, unrelated), 1):
+        notifications.show(single)
+        _wait_for(qtbot, server, count)
+    notifications.show(Notice(kind=_FAILED.kind, title="3 jobs failed", text="", run_ids=("r1", "r2", "r3")))
+    _wait_for(qtbot, server, 4)
+    assert server.told[3].replaces == server.told[0].number
+    qtbot.waitUntil(lambda: server.closed == [server.told[1].number])
 
 
 def test_the_desktops_leave_to_come_to_the_front_is_there_while_the_notice_opens(
