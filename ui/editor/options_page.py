@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Caps, CatchUp, JobSpec, Limits, Manual, Notify, Policy
+from halo_scheduler.model.parameters import require_parameters
 from halo_scheduler.model.policies import MOST_OUTPUT_BYTES
 from ui.backend.backend import Backend
 from ui.forms.fields import Field, Findings, Page
 from ui.forms.fold import Fold
 from ui.forms.inputs import IntervalEdit
-from ui.forms.rows import optional_interval, set_optional, side_by_side
+from ui.forms.rows import PairsEdit, optional_interval, set_optional, side_by_side
 from ui.style.theme import Appearance
 from ui.widgets.arrange import show_if
 from ui.widgets.boxes import number_box
@@ -37,6 +38,7 @@ class Options:
     policy: Policy
     group: str | None
     enabled: bool
+    parameters: Mapping[str, str]
 
 
 class OptionsPage(Page):
@@ -61,6 +63,7 @@ class OptionsPage(Page):
         yield
         self._build_notify()
         self._build_group(self._groups)
+        self._build_parameters()
         self._build_awake()
         self._build_output_limit()
         self._build_assistants()
@@ -157,6 +160,30 @@ class OptionsPage(Page):
         )
         self._group.editTextChanged.connect(self.group_changed)
         self._group.editTextChanged.connect(self.edited)
+
+    def _build_parameters(self) -> None:
+        self._parameters = PairsEdit(
+            self._backend,
+            self._appearance,
+            name="parameters",
+            key_title=self.tr("Parameter"),
+            add_title=self.tr("Add a parameter"),
+            examples=("name", self.tr("default")),
+            has_secrets=False,
+        )
+        self.add_field(
+            Field(
+                self.tr("Parameters"),
+                self._parameters,
+                path="parameters",
+                subject=self.tr("The parameters"),
+                hint=self.tr(
+                    "Can be set for a run with “Run with…”. Commands get $HALO_PARAM_NAME, "
+                    "prompts and requests {{param.name}}."
+                ),
+            )
+        )
+        self._parameters.changed.connect(self.edited)
 
     def _build_awake(self) -> None:
         self._awake = QCheckBox(self.tr("Keep the computer awake during runs"))
@@ -271,6 +298,7 @@ class OptionsPage(Page):
         line = self._group.lineEdit()
         if line is not None:
             line.setCursorPosition(0)
+        self._parameters.set_pairs(spec.parameters)
         self._awake.setChecked(policy.keep_awake)
         limit = policy.output_limit_bytes
         self._given_limit = limit
@@ -326,9 +354,18 @@ class OptionsPage(Page):
             ),
         )
         checked = findings.take("", lambda: JobSpec(name="?", schedule=Manual(), group=group))
-        if limits is None or caps is None or policy is None or checked is None:
+        pairs = findings.take("parameters", self._parameters.pairs)
+        parameters = findings.take("", lambda: require_parameters("parameters", pairs or {}))
+        if (
+            limits is None
+            or caps is None
+            or policy is None
+            or checked is None
+            or pairs is None
+            or parameters is None
+        ):
             return None
-        return Options(policy, group, self._enabled.isChecked())
+        return Options(policy, group, self._enabled.isChecked(), parameters)
 
     def _read_output_limit(self) -> int | None:
         """Return the limit in bytes; one that is no whole number of kilobytes stays as it is until it is changed."""

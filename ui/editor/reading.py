@@ -127,7 +127,7 @@ def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
         policy=_policy(draft, conditions, failure, options),
         spec=None,
         problems=(),
-        parameters=draft.start_spec().parameters,
+        parameters=draft.start_spec().parameters if options is None else options.parameters,
     )
     if not findings.problems:
         reading = replace(reading, spec=findings.take("", lambda: _spec(draft, reading, now_ms)))

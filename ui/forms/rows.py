@@ -181,9 +181,11 @@ class PairsEdit(QWidget):
         add_title: str,
         examples: tuple[str, str],
         ignore_case: bool = False,
+        has_secrets: bool = True,
     ) -> None:
         super().__init__()
         self.setObjectName(name)
+        self._has_secrets = has_secrets
         self._backend = backend
         self._appearance = appearance
         self._key_title = key_title
@@ -248,6 +250,8 @@ class PairsEdit(QWidget):
         row.removal_wanted.connect(self._remove)
         row.finished.connect(self._go_on)
         row.picker.new_wanted.connect(self.secret_wanted)
+        if not self._has_secrets:
+            row.picker.button.hide()
         return row
 
     def _add_and_focus(self) -> None:

@@ -7,11 +7,13 @@ from http import HTTPStatus
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.jobs import parameter_words
 from halo_scheduler.wording.measures import amount_words, full_moment, moment_in_words, took_words
 from ui.backend.backend import Asked, Backend
 from ui.backend.questions import item_words, web_address
@@ -162,6 +164,8 @@ def facts_of(run: Run, now_ms: int, relations: Relations = NO_RELATIONS) -> list
         (tr("Cost"), amount_words(run.cost)),
         (tr("Attempt"), str(run.attempt) if run.attempt > 1 else ""),
         (tr("Started by"), "" if relations.cause is not None or run.started_at is None else _who(run)),
+        (tr("Parameters"), _text(parameter_words(run.parameters))),
+        (tr("Input"), counted(run.input_bytes, "byte") if run.input_bytes else ""),
         (tr("Schedule"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
         (tr("Coalesced"), passed_words(run)),
         (tr("Hint"), proposal_words(run.proposal)),

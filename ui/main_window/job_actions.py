@@ -21,6 +21,7 @@ from ui.widgets.labels import action
 from ui.widgets.pauses import PauseChoice, add_pause_choices, pause_end
 
 from .group_actions import GroupActions
+from .run_dialog import RunDialog
 from .toolbar import menu_text
 
 _SHORT_NAME = 60
@@ -57,9 +58,11 @@ class JobActions(QObject):
         self.groups.shown_wanted.connect(self.group_wanted)
         self.groups.limit_wanted.connect(self.limit_wanted)
         self._backend = backend
+        self._appearance = appearance
         self._jobs: tuple[Job, ...] = ()
         add = partial(self._add, window, appearance)
         self.run = add("run", self.tr("Run now"), self._run, name="runAction", shortcut="Ctrl+R")
+        self.run_with = add("run", self.tr("Run with…"), self._ask_values, name="runWithAction")
         self.stop = add("stop", self.tr("Stop"), self._stop, name="stopAction", shortcut="Ctrl+.")
         self.edit = add("edit", self.tr("Edit…"), self._edit, name="editAction", shortcut="Return")
         self.duplicate = add(
@@ -122,6 +125,7 @@ class JobActions(QObject):
         statuses = Counter(job.status for job in self._jobs)
         resting = sum(statuses[status] for status in _RESTING)
         self.run.setEnabled(statuses[JobStatus.RUNNING] < len(self._jobs))
+        self.run_with.setEnabled(one and self.run.isEnabled())
         self.stop.setEnabled(statuses[JobStatus.RUNNING] > 0)
         self.edit.setEnabled(one)
         self.duplicate.setEnabled(one)
@@ -137,7 +141,7 @@ class JobActions(QObject):
         if self.answer.isEnabled():
             menu.addAction(self.answer)
             menu.addSeparator()
-        menu.addActions([self.run, self.stop])
+        menu.addActions([self.run, self.run_with, self.stop])
         menu.addSeparator()
         menu.addActions([self.edit, self.duplicate])
         if self.pause_menu.isEnabled():
@@ -189,6 +193,19 @@ class JobActions(QObject):
     def _run(self) -> None:
         idle = [job.id for job in self._jobs if job.status is not JobStatus.RUNNING]
         self._each(idle, lambda scheduler, job_id: scheduler.trigger(job_id))
+
+    def _ask_values(self) -> None:
+        job = self._jobs[0]
+        dialog = RunDialog(self._appearance, job.name, job.parameters, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(lambda: self._run_with(job.id, dialog.parameters, dialog.input))
+        dialog.open()
+
+    def _run_with(self, job_id: str, parameters: Mapping[str, str], given: str) -> None:
+        self._each(
+            [job_id],
+            lambda scheduler, wanted: scheduler.trigger(wanted, parameters=parameters, input=given),
+        )
 
     def _stop(self) -> None:
         wanted = {job.id for job in self._jobs}

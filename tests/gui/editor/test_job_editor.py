@@ -445,3 +445,20 @@ def test_a_prompt_with_a_parameter_the_job_does_not_have_is_refused_beside_it(be
     assert not desk.can_save
     desk.write_text("promptText", "Do {{param.mode}} now.")
     assert desk.save() == replace(FULL, action=Prompt(text="Do {{param.mode}} now."))
+
+
+def test_parameters_are_declared_in_the_options(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    assert (desk.line("parameters0Key").text(), desk.line("parameters0Value").text()) == ("mode", "full")
+    assert desk.find(QAbstractButton, "parameters0Secret").isHidden()
+    desk.write("parameters0Key", "Mode")
+    assert "'Mode' cannot name a parameter" in desk.error("parameters")
+    desk.write("parameters0Key", "speed")
+    desk.press("parametersAdd")
+    desk.write("parameters1Value", "2")
+    assert "has no name" in desk.error("parameters")
+    desk.write("parameters1Key", "mode")
+    desk.write("parameters1Value", "${secret:X}")
+    assert "Secrets cannot be used here" in desk.error("parameters")
+    desk.write("parameters1Value", "2")
+    assert desk.save() == replace(FULL, parameters={"speed": "full", "mode": "2"})

@@ -284,3 +284,8 @@ def test_what_waited_in_vain_can_be_manual_run(reason: SkipReason) -> None:
 def test_a_run_that_never_started_was_started_by_nobody() -> None:
     run = _run(outcome=Outcome.MISSED, started_at=None)
     assert "Started by" not in _facts(run)
+
+
+def test_what_a_run_was_given_is_reported() -> None:
+    facts = _facts(_run(parameters={"mode": "a\nb"}, input_bytes=1))
+    assert (facts["Parameters"], facts["Input"]) == ("mode=a\nb", "1 byte")

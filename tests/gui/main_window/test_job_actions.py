@@ -10,12 +10,14 @@ import pytest
 from job_values import NOW
 from machine import Bench
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QMenu, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model import Every, JobStatus, Manual, Outcome, StatusReason
 from ui.backend.backend import Backend
 from ui.main_window.job_actions import JobActions
+from ui.main_window.run_dialog import RunDialog
 from ui.style.theme import Appearance
 
 
@@ -63,6 +65,38 @@ def test_run_now_starts_every_selected_job(bench: Bench, actions: JobActions) ->
     _choose(bench, actions, *ids)
     actions.run.trigger()
     assert {run.job_id for run in bench.tick()} == set(ids)
+
+
+def test_run_with_asks_for_values_and_an_input(bench: Bench, actions: JobActions, window: QWidget) -> None:
+    job_id = bench.scheduler.add_job("a", Manual(), parameters={"mode": "full", "target": "nas"})
+    _choose(bench, actions, job_id)
+    actions.run_with.trigger()
+    dialog = window.findChild(RunDialog)
+    assert dialog is not None
+    line = dialog.findChild(QLineEdit, "value_mode")
+    assert line is not None
+    assert line.text() == "full"
+    line.selectAll()
+    QTest.keyClicks(line, "quick")
+    text = dialog.findChild(QPlainTextEdit, "runInput")
+    assert text is not None
+    text.setPlainText("notes")
+    dialog.accept()
+    (run,) = bench.tick()
+    assert run.parameters == {"mode": "quick", "target": "nas"}
+    assert bench.scheduler.runs.input(run.id) == b"notes"
+
+
+def test_run_with_needs_one_job_that_does_not_run(bench: Bench, actions: JobActions) -> None:
+    ids = [bench.scheduler.add_job(name, Manual()) for name in "ab"]
+    _choose(bench, actions, *ids)
+    assert not actions.run_with.isEnabled()
+    bench.scheduler.trigger(ids[0])
+    bench.tick()
+    _choose(bench, actions, ids[0])
+    assert not actions.run_with.isEnabled()
+    _choose(bench, actions, ids[1])
+    assert actions.run_with.isEnabled()
 
 
 def test_stop_asks_for_the_end_of_what_runs(bench: Bench, actions: JobActions) -> None:
@@ -168,7 +202,7 @@ def test_the_menu_offers_what_fits_the_selection(
     actions.fill_menu(menu)
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts == [
-        *("Run now", "Stop", "Edit…", "Duplicate…", "Pause", "Job history", "Move to group"),
+        *("Run now", "Run with…", "Stop", "Edit…", "Duplicate…", "Pause", "Job history", "Move to group"),
         *("Group “r&&d”", "Delete"),
     ]
     group = menu.findChild(QMenu, "groupMenu")
