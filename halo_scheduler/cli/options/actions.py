@@ -245,6 +245,8 @@ def _changed_prompt(before: Action | None, given: Mapping[str, Any]) -> Prompt:
     _refuse(given, _OF_COMMANDS, "a command")
     own = chosen(given, {"prompt": ("text", _text), "agent": ("agent", as_it_is)})
     own |= _process_fields(before, given)
+    if not own.get("text", "x").strip() and own["work_source"] is None:
+        raise click.UsageError("--prompt is empty; write what the agent should do, or add a work source")
     return replace(before, **own) if isinstance(before, Prompt) else Prompt(**own)
 
 

@@ -142,7 +142,6 @@ def test_an_anchor_may_be_given() -> None:
             HttpRequest(url="http://example.org/", method="PUT", body="hello"),
         ),
         (["--prompt", "look at {{date}}"], Prompt(text="look at {{date}}")),
-        (["--prompt", ""], Prompt(text="")),
         (
             [
                 *("--prompt", "{{work.title}}", "--agent", "codex", "--directory", "~/x", "--env", "A=1"),

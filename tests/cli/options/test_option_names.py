@@ -159,3 +159,15 @@ def test_other_commands_name_their_options_too(arguments: list[str], option: str
     done = CliRunner().invoke(halo, arguments)
     assert isinstance(done.exception, ScheduleError), done.output
     assert str(done.exception).startswith(f"{option}: ")
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_prompt_is_refused_unless_a_work_source_gives_the_work(text: str, tmp_path: Path) -> None:
+    runner, empty = CliRunner(), ["--manual", "--prompt", text]
+    refused = runner.invoke(halo, ["add", "a", *empty])
+    assert refused.exit_code == 2
+    assert "--prompt is empty; write what the agent should do, or add a work source" in refused.stderr
+    assert runner.invoke(halo, ["list", "--json"]).stdout.strip() == "[]"
+    assert runner.invoke(halo, ["add", "a", "--manual", *_PROMPT]).exit_code == 0
+    assert runner.invoke(halo, ["edit", "a", "--prompt", text]).exit_code == 2
+    assert runner.invoke(halo, ["add", "b", *empty, "--work-folder", str(tmp_path)]).exit_code == 0
