@@ -106,10 +106,10 @@ class EmptyState(QWidget):
         sentence = self.tr("Tell Halo what to run and when.")
         column.addWidget(label(sentence, "muted"), 0, centre)
         column.addSpacing(MARGIN)
-        new = button(
-            self.tr("New job"), name="emptyNewButton", kind="primary", tip=self.tr("New job (Ctrl+N)")
-        )
-        tint(new, appearance, "add", Tone.ON_ACCENT)
+        # The toolbar has the primary button.
+        new = button(self.tr("New job"), name="emptyNewButton", tip=self.tr("New job (Ctrl+N)"))
+        tint(new, appearance, "add")
+        new.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         new.clicked.connect(lambda: self.new_wanted.emit(None))
         column.addWidget(new, 0, centre)
         take_in = button(self.tr("Import jobs, such as a crontab…"), name="emptyImportButton", kind="link")

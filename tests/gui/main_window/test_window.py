@@ -725,3 +725,11 @@ def test_in_a_low_window_with_large_letters_notes_are_whole_and_leave_room(
     finally:
         qapp.setStyleSheet("")
         qapp.setFont(before)
+
+
+def test_the_empty_page_has_one_primary_button(qtbot: QtBot, window: MainWindow) -> None:
+    _open(qtbot, window)
+    qtbot.waitUntil(lambda: window.findChild(EmptyState) is not None)
+    shown = [one for one in window.findChildren(QAbstractButton) if one.isVisible() and one.text()]
+    primary = [one.objectName() for one in shown if one.property("kind") == "primary"]
+    assert primary == ["newJobButton"]
