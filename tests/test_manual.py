@@ -27,6 +27,7 @@ from halo_scheduler import Cron, Job, Run, Status, describe, parse_schedule
 from halo_scheduler.cli import halo
 from halo_scheduler.cli.command_table import SECTIONS
 from halo_scheduler.cli.commands.config import ELSEWHERE, shown
+from halo_scheduler.cli.commands.why import _VERDICTS
 from halo_scheduler.errors import PhraseParseError
 from halo_scheduler.model.settings import Settings
 
@@ -141,6 +142,14 @@ def test_the_fields_for_monitoring_exist(table: str, fields: set[str]) -> None:
     assert len(named) > 8
     beside = {"waiting", "waiting_runs", "store_trouble", "disk_is_full"}
     assert named - fields == (set() if table != "status" else beside)
+
+
+def test_troubleshooting_quotes_the_first_words_of_halo_why() -> None:
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    rows = page.partition("| it says | because | do |")[2].partition("\n\n")[0]
+    quoted = {words for row in rows.splitlines()[2:] for words in re.findall(r"`([^`]+)`", row.split("|")[1])}
+    assert len(quoted) > 5
+    assert quoted <= {words for _, _, words in _VERDICTS.values()}
 
 
 def test_the_manual_has_every_setting_with_its_default() -> None:
