@@ -12,8 +12,20 @@ from halo_scheduler.grammar.english import shown
 from halo_scheduler.mcp.schemas import Schema, object_schema, schema_of
 from halo_scheduler.mcp.tools import Given, ToolSpec, said, tool_of
 from halo_scheduler.mcp.views import HIDDEN, View, job_view
-from halo_scheduler.model import Command, Follower, HttpRequest, JobSpec, Policy, Prompt, Reminder, Schedule
-from halo_scheduler.model.codec import decode
+from halo_scheduler.model import (
+    Command,
+    Entry,
+    Follower,
+    HttpRequest,
+    JobSpec,
+    Policy,
+    Prompt,
+    Reminder,
+    Schedule,
+    Several,
+)
+from halo_scheduler.model.codec import decode, decode_under
+from halo_scheduler.model.schedules import shared_zone
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -25,6 +37,8 @@ _PARAMETERS = (
     "names and defaults of what can be set for a run; commands get HALO_PARAM_<NAME>, "
     "prompts and requests {{param.name}}"
 )
+_WHEN = "the schedule in plain English instead, such as: every weekday at 9; what is not clear is refused"
+_ONE_OF = "give either schedule, schedules or when"
 _FOLLOWERS = "jobs to run when a run of this one ends with the given result"
 
 
@@ -33,7 +47,8 @@ class _NewJob(Given):
     name: str = field(metadata=said("a unique name"))
     action: _Action = field(metadata=said("what it does; secrets can't be used"))
     schedule: Schedule | None = field(default=None, metadata=said("when it runs"))
-    schedules: tuple[Schedule, ...] = field(default=(), metadata=said(_SCHEDULES))
+    schedules: tuple[Entry, ...] = field(default=(), metadata=said(_SCHEDULES))
+    when: str | None = field(default=None, metadata=said(_WHEN))
     description: str = field(default="", metadata=said("what it is for"))
     group: str | None = field(default=None, metadata=said("a group it belongs to"))
     policy: Policy = field(
@@ -44,11 +59,13 @@ class _NewJob(Given):
 
 
 def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
-    if (given.schedule is None) == (not given.schedules):
-        raise ScheduleError("give either schedule or schedules", path="schedule")
+    given_ways = [given.schedule is not None, bool(given.schedules), given.when is not None]
+    if sum(given_ways) != 1:
+        raise ScheduleError(_ONE_OF, path="schedule")
+    schedule = given.schedules if given.when is None else _spoken(given.when)
     job_id = scheduler.add_job(
         given.name,
-        given.schedules if given.schedule is None else given.schedule,
+        schedule if given.schedule is None else given.schedule,
         given.action,
         description=given.description,
         group=given.group,
@@ -59,13 +76,22 @@ def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
     return _seen(scheduler, job_id)
 
 
+def _spoken(words: str, timezone: str | None = None) -> Schedule | Several:
+    from halo_scheduler.schedule.spoken import parse_schedule  # noqa: PLC0415 - only for words
+
+    try:
+        return parse_schedule(words, now_ms=SystemClock().now_ms(), timezone=timezone)
+    except ScheduleError as error:
+        raise error.under("when") from None
+
+
 def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
     wanted = given.get("job")
     if not isinstance(wanted, str):
         raise ScheduleError(f"must be the name or id of a job, not {shown(wanted)}", path="job")
     changes = {key: value for key, value in given.items() if key != "job"}
-    if "schedule" in changes and "schedules" in changes:
-        raise ScheduleError("give either schedule or schedules", path="schedules")
+    if len(changes.keys() & {"schedule", "schedules", "when"}) > 1:
+        raise ScheduleError(_ONE_OF, path="schedule")
     if not changes:
         raise ScheduleError(f"name a field to change: {', '.join(_CHANGEABLE)}")
     for key in changes:
@@ -87,13 +113,17 @@ def _changed(scheduler: Scheduler, spec: JobSpec, changes: Mapping[str, Any]) ->
     }
     found: dict[str, Any] = {}
     for key, value in changes.items():
+        if key == "when":
+            words = decode_under("when", str, value)
+            found["schedule"] = _spoken(words, shared_zone(spec.schedule))
+            continue
         try:
             if key == "action":
                 found[key] = _changed_action(spec, value)
             elif key == "policy":
                 found[key] = _changed_policy(spec, value)
             elif key == "schedules":
-                found["schedule"] = decode(tuple[Schedule, ...], value)
+                found["schedule"] = decode(tuple[Entry, ...], value)
             elif key == "followers":
                 found[key] = _found(scheduler, decode(tuple[Follower, ...], value), spec.followers)
             else:
@@ -193,7 +223,8 @@ def _edit_schema() -> Schema:
         "job": "the job's name, id or id prefix",
         "name": "a new name",
         "schedule": "the whole schedule",
-        "schedules": f"{_SCHEDULES}; the whole list",
+        "schedules": f"{_SCHEDULES}; the whole list. Runs name a schedule by its key, which it keeps",
+        "when": _WHEN,
         "action": "the fields to change; in environment and headers, null keeps a stored value "
         "and omitted names are removed. Give an action of another kind in full",
         "description": "what it is for",
@@ -206,7 +237,8 @@ def _edit_schema() -> Schema:
         "job": {"type": "string"},
         "name": {"type": "string"},
         "schedule": schema_of(Schedule),
-        "schedules": schema_of(tuple[Schedule, ...]),
+        "schedules": schema_of(tuple[Entry, ...]),
+        "when": {"type": "string"},
         "action": schema_of(_Action, is_change=True),
         "description": {"type": "string"},
         "group": {"type": ["string", "null"]},
@@ -218,7 +250,7 @@ def _edit_schema() -> Schema:
 
 
 _CHANGEABLE = (
-    *("name", "schedule", "schedules", "action", "description", "group", "policy", "followers"),
+    *("name", "schedule", "schedules", "when", "action", "description", "group", "policy", "followers"),
     "parameters",
 )
 

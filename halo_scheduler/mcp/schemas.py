@@ -14,11 +14,13 @@ from halo_scheduler.model import (
     Caps,
     Command,
     Cron,
+    Entry,
     Every,
     Follower,
     HttpRequest,
     Idle,
     Load,
+    Manual,
     Network,
     Once,
     PathExists,
@@ -26,6 +28,7 @@ from halo_scheduler.model import (
     Prompt,
     Reminder,
     Retry,
+    Schedule,
 )
 from halo_scheduler.model.work_source import FolderSource, GithubSource
 
@@ -48,6 +51,10 @@ FIELD_WORDS: Mapping[type, Mapping[str, str]] = {
         "timezone": "such as Europe/Berlin; null for the machine's",
     },
     Once: {"at": "ISO 8601 with an offset, such as 2026-12-24T18:00:00+01:00, or epoch milliseconds"},
+    Entry: {
+        "key": "a short name of this schedule, by which runs name it; if omitted, a number",
+        "anchor_at": "what the interval counts from, in epoch milliseconds; null for the job's anchor",
+    },
     Command: {
         **_PROCESS,
         "argv": "the program and its arguments, run without a shell",
@@ -155,7 +162,19 @@ def _class_schema(hint: type, *, is_change: bool) -> Schema:
         return {"type": _PLAIN[hint]}
     if issubclass(hint, StrEnum):
         return {"type": "string", "enum": [word.value for word in hint]}
+    if hint is Entry:
+        return {"anyOf": [_entry_schema(kind) for kind in get_args(Schedule) if kind is not Manual]}
     return _dataclass_schema(hint, is_change=is_change)
+
+
+def _entry_schema(kind: type) -> Schema:
+    """Return the schema of one of several schedules: its own fields, a key and, for `every`, an anchor."""
+    own, schema = (
+        _dataclass_schema(Entry, is_change=True)["properties"],
+        _dataclass_schema(kind, is_change=False),
+    )
+    names = ("key", "anchor_at") if kind is Every else ("key",)
+    return schema | {"properties": schema["properties"] | {name: own[name] for name in names}}
 
 
 def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:

@@ -237,6 +237,12 @@ def schedules_of(schedule: Schedule | Several) -> tuple[Schedule, ...]:
     return schedule.schedules if isinstance(schedule, Several) else (schedule,)
 
 
+def shared_zone(schedule: Schedule | Several) -> str | None:
+    """Return the time zone of all cron schedules, if it is the same one."""
+    zones = {item.timezone for item in schedules_of(schedule) if isinstance(item, Cron)}
+    return zones.pop() if len(zones) == 1 else None
+
+
 def without_after(schedule: Schedule | Several) -> Schedule | Several:
     """Return the schedules with fixed times: all but `after`, whose times depend on the ends of runs."""
     if isinstance(schedule, Several):

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 from commands import shell
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # comes with the SDK, without types
 from tool_calls import ACTIONS, SECRET_NAME, call, job_named
 
 from halo_scheduler import (
     Backoff,
     Callback,
     Command,
+    Cron,
     Every,
     HttpRequest,
     Manual,
@@ -23,8 +25,10 @@ from halo_scheduler import (
     SchedulerError,
 )
 from halo_scheduler.clock import ManualClock
+from halo_scheduler.mcp.server import _TOOLS
 from halo_scheduler.model import (
     Caps,
+    Entry,
     Follower,
     FollowOn,
     InQuietTime,
@@ -33,6 +37,7 @@ from halo_scheduler.model import (
     PathExists,
     StatusReason,
 )
+from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -292,3 +297,81 @@ def test_parameters_are_declared_and_changed_as_a_whole(scheduler: Scheduler) ->
     assert seen["job"]["parameters"] == {"speed": "1"}
     with pytest.raises(ScheduleError, match=r"parameters\.speed: must be text"):
         call(scheduler, "edit_job", job="job", parameters={"speed": 1})
+
+
+_TWO: list[dict[str, Any]] = [
+    {"key": "morning", "kind": "cron", "cron": "0 9 * * *", "timezone": "Asia/Tokyo"},
+    {"key": "2", "kind": "every", "every": "2h", "anchor_at": 5_000},
+]
+
+
+def test_several_schedules_keep_their_keys_and_anchors(scheduler: Scheduler) -> None:
+    made = _create(scheduler, schedule=None, schedules=_TWO)
+    assert made["job"]["schedules"] == _TWO
+    assert job_named(scheduler, "made").schedules == (
+        Entry(Cron("0 9 * * *", "Asia/Tokyo"), "morning"),
+        Entry(Every("2h"), "2", 5_000),
+    )
+    changed = [{**_TWO[1], "every": "3h"}, _TWO[0]]
+    assert call(scheduler, "edit_job", job="made", schedules=changed)["job"]["schedules"] == changed
+
+
+def test_equal_schedules_without_a_key_keep_theirs_and_others_get_a_number(scheduler: Scheduler) -> None:
+    _create(scheduler, schedule=None, schedules=_TWO)
+    plain = [{"kind": "after", "after": "5m"}, {name: _TWO[0][name] for name in ("kind", "cron", "timezone")}]
+    call(scheduler, "edit_job", job="made", schedules=plain)
+    assert [entry.key for entry in job_named(scheduler, "made").schedules] == ["1", "morning"]
+
+
+@pytest.mark.parametrize(
+    ("schedules", "sentence"),
+    [
+        ([], "schedule: give either schedule, schedules or when"),
+        ([{"kind": "every", "every": "5x"}], r"schedules\[0\].every: cannot read the interval"),
+        ([_TWO[0], {**_TWO[1], "key": "morning"}], r"schedules\[1\].key: is the key of another schedule too"),
+        (
+            [_TWO[0], {"kind": "after", "after": "5m", "anchor_at": 5}],
+            r"schedules\[1\].anchor_at: only `every`",
+        ),
+        ([_TWO[0], {"kind": "manual"}], r"schedules\[1\].kind: a manual job has no other schedules"),
+    ],
+)
+def test_what_is_wrong_with_several_schedules_is_named(
+    scheduler: Scheduler, schedules: list[dict[str, Any]], sentence: str
+) -> None:
+    with pytest.raises(ScheduleError, match=sentence):
+        _create(scheduler, schedule=None, schedules=schedules)
+    assert scheduler.list_jobs() == []
+
+
+def test_schedules_are_given_in_plain_words(scheduler: Scheduler) -> None:
+    _create(scheduler, schedule=None, when="every weekday at 9 (Asia/Tokyo)")
+    assert job_named(scheduler, "made").schedule == Cron("0 9 * * 1-5", "Asia/Tokyo")
+    call(scheduler, "edit_job", job="made", when="every day at 9:00 and 14:30")
+    assert schedules_of(job_named(scheduler, "made").schedule) == (
+        Cron("0 9 * * *", "Asia/Tokyo"),
+        Cron("30 14 * * *", "Asia/Tokyo"),
+    )
+
+
+def test_unclear_words_and_two_ways_at_once_are_refused(scheduler: Scheduler) -> None:
+    with pytest.raises(ScheduleError, match="when: it is not clear"):
+        _create(scheduler, schedule=None, when="every 2nd friday")
+    with pytest.raises(ScheduleError, match="give either schedule, schedules or when"):
+        _create(scheduler, when="every day at 9")
+    _create(scheduler)
+    with pytest.raises(ScheduleError, match="when: must be text"):
+        call(scheduler, "edit_job", job="made", when=5)
+    with pytest.raises(ScheduleError, match="give either schedule, schedules or when"):
+        call(scheduler, "edit_job", job="made", when="every day at 9", schedules=_TWO)
+    assert job_named(scheduler, "made").schedule == Every("15m")
+
+
+def test_what_several_schedules_say_fits_the_schema() -> None:
+    create, edit = (Draft202012Validator(_TOOLS[name].schema) for name in ("create_job", "edit_job"))
+    made = {"name": "x", "action": {"kind": "command", "argv": ["x"]}}
+    assert create.is_valid(made | {"schedules": _TWO})
+    assert create.is_valid(made | {"when": "every day at 9"})
+    assert edit.is_valid({"job": "x", "schedules": _TWO})
+    assert not create.is_valid(made | {"schedules": [{**_TWO[0], "anchor_at": 5}]})
+    assert not create.is_valid(made | {"schedules": [{"kind": "manual"}]})

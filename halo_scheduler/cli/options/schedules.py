@@ -12,7 +12,7 @@ from halo_scheduler.cli.options.option_values import AnyCommand, SectionOption, 
 from halo_scheduler.cli.terminal.completions import complete_zones
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
-from halo_scheduler.model.schedules import combine_like, schedules_of
+from halo_scheduler.model.schedules import combine_like, schedules_of, shared_zone
 
 _option = partial(click.option, cls=SectionOption, section="Schedule")
 
@@ -133,8 +133,7 @@ class ScheduleOptions:
 
     def _zone(self, before: Schedule | Several | None) -> str | None:
         """Return the given zone; without one, that of all cron schedules from before."""
-        zones = {item.timezone for item in schedules_of(before or Manual()) if isinstance(item, Cron)}
-        return zones.pop() if self.tz is None and len(zones) == 1 else or_none(self.tz)
+        return shared_zone(before or Manual()) if self.tz is None else or_none(self.tz)
 
     def _in_zone(self, before: Schedule | Several) -> Schedule | Several:
         if self.tz is None:
