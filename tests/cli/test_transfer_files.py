@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from halo_scheduler import Command, Cron, Every, Job, Manual
 from halo_scheduler.cli import halo
-from halo_scheduler.model import JobStatus, StatusReason
+from halo_scheduler.model import Entry, JobStatus, StatusReason
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -346,3 +346,22 @@ def test_quiet_times_are_pruned_only_where_the_files_speak_of_them(folder: Path)
     assert "  − Old: every day, 22:00–06:00" in done.stdout
     with Scheduler.open() as scheduler:
         assert scheduler.settings.read().quiet_times == (QuietTime(name="New"),)
+
+
+def test_a_folder_with_several_schedules_is_applied_and_their_keys_are_kept(home: Path) -> None:
+    folder = home / "tea"
+    folder.mkdir()
+    text = """version: 2
+jobs:
+  - name: tea
+    schedules:
+      - {key: morning, kind: cron, cron: "0 9 * * *"}
+      - {kind: every, every: 2h, anchor: "1970-01-01T00:00:05+00:00"}
+    action: {kind: command, argv: ["true"]}
+"""
+    _write(folder / "tea.yaml", text)
+    assert _halo("apply", folder, "--yes").exit_code == 0
+    assert _halo("apply", folder).stdout == "Unchanged: 1 job (tea)\nNo changes.\n"
+    _write(folder / "tea.yaml", text.replace("every: 2h", "every: 3h"))
+    assert _halo("apply", folder, "--yes").exit_code == 0
+    assert _jobs()["tea"].schedules == (Entry(Cron("0 9 * * *"), "morning"), Entry(Every("3h"), "1", 5_000))
