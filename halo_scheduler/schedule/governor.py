@@ -83,16 +83,13 @@ class _Draft:
 
     def spread(self, jitter: Jitter) -> None:
         """Add the jitter of the grid point, which never reaches the following one."""
-        if self.at is None or self.at == self.now_ms:
-            return  # A job that is due at once is not held back.
-        self.delay(jitter)
+        if self.at is not None and self.at != self.now_ms:  # A job that is due at once is not held back.
+            self.delay(self.at, jitter)
 
-    def delay(self, jitter: Jitter) -> None:
-        if self.at is None:
-            return
-        offset_ms = jitter.delay_ms(self.schedule, self.at)
+    def delay(self, at: int, jitter: Jitter) -> None:
+        offset_ms = jitter.delay_ms(self.schedule, at)
         if offset_ms:
-            self._move(Rule.JITTER, self.at + offset_ms, self.source, offset_ms)
+            self._move(Rule.JITTER, at + offset_ms, self.source, offset_ms)
 
     def follow(self, hints: Hints) -> None:
         """Apply hints: a pace replaces the interval, and a single run is used if it is earlier."""
@@ -195,7 +192,7 @@ class _Context:
             return self.draft(entry.schedule, anchor_at)
         draft = _Draft(entry.schedule, self.now_ms, _SOURCES[type(entry.schedule)])
         draft.begin(pending)
-        draft.delay(self.jitter)
+        draft.delay(pending, self.jitter)
         return draft
 
 

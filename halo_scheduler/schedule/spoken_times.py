@@ -60,10 +60,9 @@ def pace_tables(cursor: Cursor, pace_ms: int, start: TimeOfDay | None) -> TimeTa
 
 
 def _in_units(pace_ms: int) -> tuple[int, str, int]:
-    for unit_ms, unit in ((HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SECOND_MS, "second")):
-        if pace_ms % unit_ms == 0:
-            return pace_ms // unit_ms, unit, _SIZES[unit]
-    return 0, "second", 60
+    units = ((HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SECOND_MS, "second"))
+    unit_ms, unit = next(unit for unit in units if pace_ms % unit[0] == 0)
+    return pace_ms // unit_ms, unit, _SIZES[unit]
 
 
 def _uneven(cursor: Cursor, pace_ms: int) -> PhraseParseError:

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from halo_scheduler.grammar.redaction import MARK, Redactor
+from halo_scheduler.grammar.secret_forms import forms_of
 from halo_scheduler.grammar.text import ShownText, shown_text
 
 # Few letters, so that secrets overlap each other and themselves; never the mark's own sign.
@@ -390,3 +391,7 @@ def test_a_progress_bar_without_a_secret_stays_as_it_was_printed() -> None:
 )
 def test_databases_and_dumps_do_not_hide_a_secret(printed: str) -> None:
     assert Redactor(['it\'s "x"']).text(f"<{printed}>") == "<***>"
+
+
+def test_an_empty_secret_has_no_forms() -> None:
+    assert list(forms_of("")) == []

@@ -56,6 +56,7 @@ from halo_scheduler.model import (
     Step,
     WaitingFor,
 )
+from halo_scheduler.model.codec import OwnForm
 from halo_scheduler.model.words import Shortage
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 
@@ -691,3 +692,17 @@ def test_a_run_waits_for_what_the_machine_lacks() -> None:
         Shortage.MEMORY: WaitingFor.RESOURCES,
         Shortage.DISK: WaitingFor.DISK_SPACE,
     }
+
+
+def test_a_job_file_gives_one_schedule_or_several() -> None:
+    data = {
+        **JobSpec(name="tea", schedule=Every("1h"), action=Callback("tea")).to_dict(),
+        "schedules": [{"kind": "every", "every": "2h"}],
+    }
+    with pytest.raises(ScheduleError, match="give either `schedule` or `schedules`"):
+        JobSpec.from_dict(data)
+
+
+def test_a_value_with_a_form_of_its_own_reads_it_by_itself() -> None:
+    with pytest.raises(NotImplementedError):
+        OwnForm.from_form({})

@@ -30,10 +30,12 @@ from halo_scheduler import (
     plan_next_run,
     previous_run,
 )
+from halo_scheduler.grammar.checks import MAX_INSTANT
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.model import Schedule
-from halo_scheduler.model.schedules import combine
-from halo_scheduler.schedule.next_run import Jitter, jitter_ms
+from halo_scheduler.model.schedules import combine, with_keys
+from halo_scheduler.schedule import next_run as next_run_module
+from halo_scheduler.schedule.next_run import Jitter, due_points, jitter_ms, pending_point
 
 # The days around both clock changes, and an ordinary one.
 _DAYS = [utc_ms(text) for text in ("2026-03-29T00:00:00Z", "2026-10-25T00:00:00Z", "2026-07-01T00:00:00Z")]
@@ -145,6 +147,26 @@ def test_counting_several_stops_at_its_cap_and_says_so() -> None:
     several = combine([Cron("* * * * *"), Every("1h")])
     found = count_due(several, 0, 10 * DAY_MS, most=100)
     assert (found, found.capped) == (100, True)
+
+
+def test_the_calendar_ends_for_several_too() -> None:
+    january = Cron("0 0 1 1 *", timezone="UTC")
+    several = Several((Entry(january, "1"), Entry(Cron("0 0 1 2 *", timezone="UTC"), "2")))
+    points = list(due_points(several, MAX_INSTANT - DAY_MS, 0, None, Jitter()))
+    assert points == [utc_ms("9999-01-01T00:00:00Z"), utc_ms("9999-02-01T00:00:00Z")]
+    assert pending_point(january, points[0], 0, None, Jitter(10, _KEY)) is None
+
+
+def test_few_answers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: dict[object, object] = {}
+    monkeypatch.setattr(next_run_module, "_last_answers", answers)
+    monkeypatch.setattr(next_run_module, "_MOST_ANSWERS", 3)
+    for minute in range(7):
+        assert (
+            plan_next_run(Cron(f"{minute} 10 * * *", timezone="UTC"), _NINE).at
+            == _NINE + HOUR_MS + minute * MINUTE_MS
+        )
+        assert len(answers) <= 3
 
 
 def test_schedules_that_coincide_are_one_run_that_names_both() -> None:
@@ -262,6 +284,17 @@ def test_what_cannot_be_combined_is_refused(schedules: list[Schedule], path: str
     with pytest.raises(ScheduleError, match=f".*{words}".replace("(", r"\(").replace(")", r"\)")) as caught:
         combine(schedules)
     assert caught.value.path == path
+
+
+def test_schedules_of_a_job_are_never_none() -> None:
+    with pytest.raises(ScheduleError, match="is empty; say when the job runs"):
+        Several(())
+
+
+def test_several_among_schedules_are_taken_one_by_one() -> None:
+    several = combine([Cron("0 9 * * *"), Cron("30 14 * * *")])
+    found = with_keys([several, Every("1h")], {})
+    assert [entry.schedule for entry in found] == [Cron("0 9 * * *"), Cron("30 14 * * *"), Every("1h")]
 
 
 def test_a_key_is_a_short_name() -> None:

@@ -127,6 +127,73 @@ def test_a_phrase_without_one_exact_meaning_is_refused(phrase: str, reason: str)
         parse_schedule(suggestion, now_ms=_NOW, timezone=_BERLIN)
 
 
+_TWO_SCHEDULES = "there are two schedules"
+_NOT_HERE = "is not understood"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "reason"),
+    [
+        ("at 9:00 every Friday, if that is never", "“never” is not understood"),
+        ("at 9:00 of the month", "the day of the month is missing"),
+        ("every Monday to foo at 9:00", _NOT_HERE),
+        ("on the 5th to the 3rd at 9:00", _NOT_HERE),
+        ("at 9:00 on the last day 1 to foo", _NOT_HERE),
+        ("at 9:00 on the 1st of every week", _NOT_HERE),
+        ("on Mondays in 5 at 9:00", _NOT_HERE),
+        ("at 9:00 in January to 5", _NOT_HERE),
+        ("at 9:00 and foo", _NOT_HERE),
+        ("in 5 minutes foo", _NOT_HERE),
+        ("24 Dec 2026 at 18:00 foo", _NOT_HERE),
+        ("at every foo minute", _NOT_HERE),
+        ("at every 99th minute", _NOT_HERE),
+        ("also in a repeated hour", "the phrase ends too early"),
+        ("every 0.5 seconds", "whole seconds"),
+        ("at 8:00, 10:00 … every day", "the last time after … is missing"),
+        ("at 8:00, 10:00 … 17:00 every day", "not evenly spaced"),
+        ("24 Dec 2026 at 18:00 +", "the offset from UTC is missing"),
+        ("24 Dec 1960 at 18:00", "between 1970 and 9998"),
+        ("at hour 9", "name the minutes and the hours"),
+        ("at minute 70 of every hour", "minutes go from 0 to 59"),
+        ("at minutes 0, 7 … 57 of every hour", "not evenly spaced"),
+        ("at minutes 5–99 of every hour", "minutes go from 0 to 59"),
+        ("every hour at :70", "there is no minute 70"),
+        ("every other blue moon", "every other one of these cannot be told"),
+        ("every 5 minutes every 10 minutes", _TWO_SCHEDULES),
+        ("every 15 minutes between 8:00", "the end of the time span is missing"),
+        ("every 5 minutes from 8:10", "the end of the time span is missing"),
+        ("every 15 minutes from 8:00 to 9:00 from 10:00 to 11:00", _TWO_SCHEDULES),
+        ("at 9:00 at minutes 5 of every hour", _TWO_SCHEDULES),
+        ("every 5 minutes at minutes 5 of every hour", _TWO_SCHEDULES),
+        ("every hour at :30 at 9:00", _TWO_SCHEDULES),
+        ("every 5 minutes weekly", _TWO_SCHEDULES),
+        ("at between 8:00 and 10:00", "a time span needs an interval"),
+        ("; ".join(["every day at 9:00"] * 101), "at most 100 schedules"),
+    ],
+)
+def test_a_phrase_that_is_wrong_in_one_place_is_refused_with_the_reason(phrase: str, reason: str) -> None:
+    with pytest.raises(PhraseParseError) as refusal:
+        parse_schedule(phrase, now_ms=_NOW)
+    assert reason in str(refusal.value)
+    for suggestion in refusal.value.suggestions:
+        parse_schedule(suggestion, now_ms=_NOW)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "meaning"),
+    [
+        ("on the 5th at 9:00 of each month", Cron("0 9 5 * *")),
+        ("24 Dec 2026 at 18:00 GMT", Once("2026-12-24T18:00:00+00:00")),
+        ("at every second minute of hour 9", Cron("*/2 9 * * *")),
+        ("at every 3rd minute of every 2nd hour", Cron("*/3 */2 * * *")),
+        ("at 9:00 every day in January to March", Cron("0 9 * 1-3 *")),
+        ("at minutes 5, of every hour", Cron("5 * * * *")),
+    ],
+)
+def test_an_unusual_phrase_has_its_meaning(phrase: str, meaning: Schedule) -> None:
+    assert normal(parse_schedule(phrase, now_ms=_NOW)) == normal(meaning)
+
+
 _WORDS = sorted({word for phrase, _ in _PHRASES for word in phrase.split()} | set(",;-–…()&+:"))
 
 
