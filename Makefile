@@ -43,7 +43,9 @@ bench: setup test-packages
 	$(BIN)/python benchmarks/schedule.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/work.py
+	$(BIN)/python benchmarks/events.py
 	$(BIN)/python benchmarks/web.py
+	$(BIN)/python benchmarks/webhooks.py
 	$(BIN)/python benchmarks/terminal.py
 	$(BIN)/python benchmarks/transfer.py
 	$(BIN)/python benchmarks/desktop.py $(ARGS)

@@ -22,7 +22,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from halo_scheduler import Every, Manual, Scheduler
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 
 START_MS = 1_794_830_400_000
 HOUR_MS = 3_600_000

@@ -17,7 +17,8 @@ from zoneinfo import ZoneInfo
 
 from croniter import croniter
 
-from halo_scheduler import Cron, Every, next_run, plan_next_run
+from halo_scheduler import Cron, Entry, Every, Several, next_run, plan_next_run
+from halo_scheduler.model import Schedule
 
 EXPRESSIONS = (
     "* * * * *",
@@ -46,6 +47,7 @@ def main() -> None:
     measure_cron()
     measure_slowest_case()
     measure_plan()
+    measure_several()
     measure_import()
 
 
@@ -118,6 +120,43 @@ def measure_plan() -> None:
     print(f"plan_next_run, every: {rate:,.0f} per second (goal: about 100,000)")
 
 
+def measure_several() -> None:
+    """Plan a job with ten schedules and each of them alone: at once, and then right after each of its runs."""
+    crons: list[Schedule] = [
+        Cron(f"{5 * index} {6 + index} * * *", timezone="Europe/Berlin") for index in range(10)
+    ]
+    everies: list[Schedule] = [Every(f"{11 + index}m") for index in range(10)]
+    for kind, schedules in (("cron", crons), ("every", everies)):
+        ten = Several(tuple(map(Entry, schedules)))
+        walk, back = (
+            take(ten) / statistics.mean(take(schedule) for schedule in schedules)
+            for take in (_walk_of_plans, _walk_back)
+        )
+        print(
+            f"plan_next_run, ten {kind} against one: {walk:.1f}x after a run (goal: 2), "
+            f"{back:.1f}x when nothing is remembered"
+        )
+
+
+def _walk_of_plans(schedule: Schedule | Several) -> float:
+    def walk() -> None:
+        now_ms = START_MS
+        for _ in range(1_000):
+            now_ms = plan_next_run(schedule, now_ms).at or 0
+
+    return min(_processor_seconds(walk) for _ in range(15))
+
+
+def _walk_back(schedule: Schedule | Several) -> float:
+    """Plan at ever earlier instants: what is remembered of a later one is of no use."""
+
+    def walk() -> None:
+        for index in range(1_000):
+            plan_next_run(schedule, START_MS - index * 3_600_000)
+
+    return min(_processor_seconds(walk) for _ in range(5))
+
+
 def measure_import() -> None:
     """Start Python with each import in turn, all with compiled bytecode, and take off a bare start."""
     with TemporaryDirectory() as bytecode:
@@ -135,6 +174,12 @@ def _start_seconds(code: str, environment: dict[str, str]) -> float:
 
     start()  # Compiles what is not compiled yet.
     return statistics.median(_seconds(start) for _ in range(15))
+
+
+def _processor_seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
 
 
 def _seconds(work: Callable[[], object]) -> float:

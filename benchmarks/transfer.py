@@ -13,7 +13,7 @@ from halo_scheduler import Scheduler
 from halo_scheduler.model import JobSpec
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.transfer.document import write_document
-from halo_scheduler.transfer.exporting import export_all, read_jobs
+from halo_scheduler.transfer.job_files import export_all, read_jobs
 
 LINES = 10_000
 GOAL_S = 5

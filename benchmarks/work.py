@@ -98,7 +98,7 @@ def _durable_seconds(place: Path) -> float:
 
 def measure_printing(home: Path) -> None:
     """Watch a daemon while a job prints a gigabyte."""
-    with _Daemon(home) as daemon, Scheduler.open(home / "halo.db") as scheduler:
+    with Daemon(home) as daemon, Scheduler.open(home / "halo.db") as scheduler:
         _run(scheduler, Command(argv=("true",)), "first")
         before_mb, cpu = daemon.memory_info().rss / 1e6, sum(daemon.cpu_times()[:2])
         run_id = scheduler.trigger(
@@ -120,7 +120,7 @@ def measure_printing(home: Path) -> None:
 
 def measure_lateness(home: Path) -> None:
     """Compare each slot with the moment its command saw itself."""
-    with _Daemon(home), Scheduler.open(home / "halo.db") as scheduler:
+    with Daemon(home), Scheduler.open(home / "halo.db") as scheduler:
         _run(scheduler, Command(argv=("true",)), "first")
         first_ms = int(time.time() * 1_000) + 1_000
         scheduler.add_jobs(
@@ -150,7 +150,7 @@ def _run(scheduler: Scheduler, command: Command, name: str) -> None:
         time.sleep(0.02)
 
 
-class _Daemon:
+class Daemon:
     """A real daemon with a home of its own."""
 
     def __init__(self, home: Path) -> None:

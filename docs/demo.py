@@ -36,7 +36,8 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.messages import MessageKind, message, text_message
-from halo_scheduler.rules.planning import hints_after, plan, plan_after_run, plan_missed
+from halo_scheduler.rules.hints import hints_after
+from halo_scheduler.rules.planning import plan, plan_after_run, plan_missed
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind

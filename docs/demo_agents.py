@@ -7,7 +7,7 @@ from random import Random
 from demo_jobs import Ending, Story, Task
 
 from halo_scheduler.model import After, Caps, Command, Cron, JobSpec, Outcome, Policy, Prompt
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 
 _TRACKER = "https://git.example.com"
 _ISSUES = (

@@ -21,7 +21,7 @@ from halo_scheduler.model import (
     Policy,
     Proposal,
 )
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import QuietTime, Weekday
 
 QUIET_TIMES = (
     QuietTime(name="Nights", group="Home", start="22:00", end="06:30"),

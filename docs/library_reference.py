@@ -7,6 +7,7 @@ import enum
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import halo_scheduler
 
@@ -111,13 +112,25 @@ def _is_own(found: type, name: str, member: object) -> bool:
 
 def _fields(name: str, found: type) -> str:
     """Return how a value is made; a stored job or run is only read."""
-    parts = []
+    parts, hints = [], get_type_hints(found, include_extras=True)
     for field in dataclasses.fields(found):
         default = "" if field.default is dataclasses.MISSING else f" = {_shown(field.default)}"
         if field.default_factory is not dataclasses.MISSING:
             default = " = …"
-        parts.append(f"{field.name}: {field.type}{default}")
-    return _block(name, parts, "")
+        parts.append(f"{field.name}: {_type_words(hints[field.name], str(field.type))}{default}")
+    said = [f"- `{field}`: {hint.__metadata__[0]}\n" for field, hint in hints.items() if _is_described(hint)]
+    return _block(name, parts, "") + ("\n" + "".join(said) + "\n" if said else "")
+
+
+def _is_described(hint: object) -> bool:
+    return get_origin(hint) is Annotated
+
+
+def _type_words(hint: Any, written: str) -> str:
+    """Return a type as it is written, without the description of its field."""
+    if not _is_described(hint):
+        return written
+    return re.sub(r"\b(?:\w+\.)+", "", inspect.formatannotation(hint.__origin__))
 
 
 def _signature(name: str, found: Callable[..., object]) -> str:

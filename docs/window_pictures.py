@@ -21,7 +21,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QScrollArea, QWidget
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.host.autostart import system_autostart
 from halo_scheduler.model import Condition, Job, MainsPower, Outcome
 from halo_scheduler.model.settings import Theme

@@ -54,12 +54,13 @@ class CronParseError(ScheduleError):
 class PhraseParseError(ScheduleError):
     """A schedule in plain words is not understood, or has two meanings.
 
-    Each of the `suggestions` is a phrase that is understood.
+    Each of the `suggestions` is a phrase that is understood; `fault` is the message without them.
     """
 
-    def __init__(self, message: str, phrase: str, suggestions: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, phrase: str, suggestions: tuple[str, ...] = (), fault: str = "") -> None:
         super().__init__(message)
-        self.args = (message, phrase, suggestions)
+        self.args = (message, phrase, suggestions, fault)
+        self.fault = fault or message
         self.phrase = phrase
         self.suggestions = suggestions
 

@@ -36,6 +36,12 @@ def database_files(database: Path) -> list[Path]:
     return [database.with_name(f"{database.name}{suffix}") for suffix in ("", *_JOURNALS)]
 
 
+def database_bytes(database: Path) -> int:
+    """Return the size of a database with its journal: what was written last may be in the journal alone."""
+    files = (database, database.with_name(f"{database.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
 def inner_folders(database: Path) -> Iterator[Path]:
     """Return the folders that Halo creates beside a database."""
     for purpose in _OWN_FOLDERS:

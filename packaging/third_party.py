@@ -17,6 +17,8 @@ from pins import ROOT, Pin, read_pins
 _LONGEST_NAME = 60
 # Packages for Python in a browser, where we do not run.
 _BROWSER = "sys_platform == 'emscripten'"
+# Names that packages give to licences, and the SPDX identifiers that they mean.
+_SPDX = {"MIT License": "MIT", "PSF": "PSF-2.0", "ZPL 2.1": "ZPL-2.1"}
 _HEAD = """\
 # Third-party software
 
@@ -77,11 +79,11 @@ def _metadata(pin: Pin) -> Message:
 def _licence(about: Message) -> str:
     given = about.get("License-Expression") or about.get("License") or ""
     if given and "\n" not in given and len(given) <= _LONGEST_NAME:
-        return str(given)
+        return _SPDX.get(str(given), str(given))
     classifiers = (
         value.split(" :: ")[-1] for value in about.get_all("Classifier", ()) if "License ::" in value
     )
-    found = " OR ".join(classifiers).replace("MIT License", "MIT")
+    found = " OR ".join(_SPDX.get(name, name) for name in classifiers)
     if not found:
         sys.exit(f"{about['Name']} does not name its licence: look it up.")
     return found

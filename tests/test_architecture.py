@@ -141,7 +141,7 @@ def test_only_the_front_end_knows_windows(path: Path) -> None:
     assert path.is_relative_to(_ROOT / "ui") or not _uses_windows(path.read_text(encoding="utf-8"))
 
 
-def test_qt_speaks_no_d_bus_for_us() -> None:
+def test_qt_is_not_used_for_d_bus() -> None:
     """QtDBus starts a thread of its own; `halo_scheduler.host.bus` is the one client."""
     assert [path for path in _SOURCES if "QtDBus" in path.read_text(encoding="utf-8")] == []
 
@@ -157,7 +157,7 @@ def test_qt_speaks_no_d_bus_for_us() -> None:
         ),
     ],
 )
-def test_what_is_not_needed_is_not_loaded(statement: str, strangers: tuple[str, ...]) -> None:
+def test_unneeded_modules_are_not_loaded(statement: str, strangers: tuple[str, ...]) -> None:
     program = f"{statement}; import sys; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
@@ -189,7 +189,7 @@ def test_only_shared_modules_stand_at_the_roots() -> None:
     assert {path.stem for path in _SOURCES if path.parent == _ROOT / "ui"} == {"__init__", "__main__"}
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_imported_packages_are_declared() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needed = {re.split(r"[^A-Za-z0-9-]", line)[0].lower() for line in project["dependencies"]}
     extra = {re.split(r"[^A-Za-z0-9-]", line)[0].lower() for line in project["optional-dependencies"]["mcp"]}
@@ -206,7 +206,7 @@ def test_what_is_imported_is_declared() -> None:
             )
 
 
-def test_the_import_arrows_hold() -> None:
+def test_the_import_contracts_are_kept() -> None:
     checker = Path(sys.executable).parent / "lint-imports"
     done = subprocess.run(
         [checker, "--no-logo", "--no-cache"],

@@ -37,7 +37,7 @@ def test_an_error_is_caught_by_its_kind_and_is_a_sentence(
     assert str(error) == "no"
 
 
-def test_errors_carry_what_they_are_about() -> None:
+def test_errors_carry_their_details() -> None:
     assert IntervalParseError("no", "5x").interval == "5x"
     assert CronParseError("no", "* *").expression == "* *"
     assert ScheduleTriggerError("no", "already_running").reason == "already_running"

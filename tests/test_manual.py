@@ -23,13 +23,14 @@ from doc_reader import Reader, reader
 from http_site import Page, open_site
 
 import halo_scheduler
-from halo_scheduler import Cron, Job, Run, Status, describe, parse_schedule
+from halo_scheduler import Cron, Job, Run, Status, Trigger, describe, parse_schedule
 from halo_scheduler.cli import halo
 from halo_scheduler.cli.command_table import SECTIONS
 from halo_scheduler.cli.commands.config import ELSEWHERE, shown
 from halo_scheduler.cli.commands.why import _VERDICTS
 from halo_scheduler.errors import PhraseParseError
 from halo_scheduler.model.settings import Settings
+from halo_scheduler.transfer.job_files import read_jobs
 
 _ROOT = DOCS.parent
 # Commands and their output; `text` is only shown, and so holds no command.
@@ -103,7 +104,7 @@ def _squeezed(text: str) -> str:
     return _WORDS.sub(" ", text.strip())
 
 
-def test_every_cron_expression_means_what_the_manual_says() -> None:
+def test_every_cron_expression_of_the_manual_has_the_stated_meaning() -> None:
     page = (DOCS / "schedules.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([^`]+ [^`]+ [^`]+)` \| (.+) \|$", page, re.MULTILINE)
     cron = [(expression, meaning) for expression, meaning in rows if expression[0] in "*@0123456789"]
@@ -114,7 +115,7 @@ def test_every_cron_expression_means_what_the_manual_says() -> None:
 def test_every_phrase_of_the_manual_is_understood_or_refused_as_it_says() -> None:
     page = (DOCS / "schedules.md").read_text(encoding="utf-8")
     table, _, refused = (
-        page.partition("## In plain words")[2].partition("## ")[0].partition("Nothing is guessed.")
+        page.partition("## In plain words")[2].partition("## ")[0].partition("Halo does not guess.")
     )
     phrases = re.findall(r"`([^`]+)`", "".join(re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)))
     assert len(phrases) >= 20
@@ -140,7 +141,7 @@ def test_the_fields_for_monitoring_exist(table: str, fields: set[str]) -> None:
     rows = page.partition(f"<!-- fields of {table} -->")[2].partition("\n\n")[0]
     named = {name for row in rows.split("\n|")[1:] for name in re.findall(r"`(\w+)`", row.split("|")[0])}
     assert len(named) > 8
-    beside = {"waiting", "waiting_runs", "store_trouble", "disk_is_full"}
+    beside = {"waiting", "waiting_runs", "store_trouble", "disk_is_full", "webhooks"}
     assert named - fields == (set() if table != "status" else beside)
 
 
@@ -162,6 +163,12 @@ def test_the_manual_has_every_setting_with_its_default() -> None:
     assert told == defaults | ELSEWHERE
 
 
+def test_the_manual_has_everything_that_starts_a_run() -> None:
+    page = (DOCS / "jobs.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| `HALO_TRIGGER` \| (.+) \|$", page, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == set(Trigger)
+
+
 def test_every_key_of_the_manual_is_one_of_the_program() -> None:
     page = (DOCS / "window.md").read_text(encoding="utf-8").partition("<!-- keys -->")[2]
     keys = set(re.findall(r"`([^`]+)`", page))
@@ -175,10 +182,13 @@ def test_structured_blocks_can_be_read() -> None:
         for block in blocks_of(page):
             if block.language == "json":
                 json.loads(block.code)
+            elif block.language == "yaml":
+                drafts = read_jobs(block.code.encode(), block.title or "jobs.yaml")
+                assert (bool(drafts.jobs), drafts.faults) == (True, ()), block.place
 
 
 @pytest.mark.parametrize("page", _pages_with("python"))
-def test_the_programs_of_a_page_run_and_give_what_they_say(page: str, tmp_path: Path) -> None:
+def test_the_programs_of_a_page_run_and_give_the_stated_results(page: str, tmp_path: Path) -> None:
     for block in blocks_of(DOCS / page):
         if block.language != "python" or block.title:
             continue
@@ -287,7 +297,7 @@ def test_every_picture_is_taken_by_make_screenshots_in_both_themes() -> None:
 _PICTURE_SCRIPTS = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.py"))
 
 
-def test_the_pictures_of_clock_changes_are_what_the_schedules_do() -> None:
+def test_the_pictures_of_clock_changes_agree_with_the_schedules() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _DRAW], cwd=DOCS, capture_output=True, text=True, check=False, timeout=60
     )

@@ -35,6 +35,8 @@ def test_the_folders_exist() -> None:
     assert len(paths) > 20
     for path in paths:
         assert (_ROOT / path).exists(), path
+    packages = (place.parent for place in (_ROOT / "halo_scheduler").glob("*/__init__.py"))
+    assert {f"halo_scheduler/{package.name}/" for package in packages} - set(paths) == set()
 
 
 def test_every_target_it_names_is_in_the_makefile() -> None:
@@ -46,7 +48,7 @@ def test_every_target_it_names_is_in_the_makefile() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/architecture.md", "CONTRIBUTING.md"])
-def test_every_place_that_a_page_names_exists(page: str) -> None:
+def test_every_path_that_a_page_names_exists(page: str) -> None:
     text = (_ROOT / page).read_text(encoding="utf-8")
     places = re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", text) + re.findall(r"\]\(([\w/.-]+)\)", text)
     assert places

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 
 import psutil
 
@@ -37,7 +36,7 @@ def outcome_of(action: ProcessAction, code: int | None) -> tuple[Outcome, SkipRe
 def without_secrets(ended: Ended, action: ProcessAction) -> Ended:
     """Return an end whose output follows once the run's secrets are available; its question is kept."""
     question = _question_of_code(ended) if asks_by_code(ended, action) else ""
-    return replace(ended, question=question, needs_secrets=action.secret_names)
+    return ended._replace(question=question, needs_secrets=action.secret_names)
 
 
 def with_said(ended: Ended, action: ProcessAction, spool: Spool, redactor: Redactor) -> Ended:
@@ -48,8 +47,7 @@ def with_said(ended: Ended, action: ProcessAction, spool: Spool, redactor: Redac
         with suppress(OSError):
             question = spool.last_line(redactor)
         question = "\n".join(filter(None, [_question_of_code(ended), question]))
-    return replace(
-        ended,
+    return ended._replace(
         cost=said.cost,
         question=question,
         proposal=said.proposal,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.run_services import Ended, RunServices, Secrets, StopReason
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from halo_scheduler.actions.http_task import HttpTask
 
 _LOG = logging.getLogger(__name__)
-_LOOK_MS = 1_000
+_POLL_MS = 1_000
 _LONGEST_LEAVE_S = 1.0
 # A smaller output would not become shorter: the marker for its middle needs space too.
 _ALWAYS_KEPT = 256
@@ -56,22 +55,22 @@ class HttpWork:
         self._in_memory: Output | None = None
         self._why: StopReason | None = None
         self._is_over = False
-        self.next_look_at: int | None = None
+        self.next_poll_at: int | None = None
 
     def start(self, secrets: Secrets) -> None:
         """Send the request from another thread."""
-        self.next_look_at = self._services.engine.now_ms() + _LOOK_MS
+        self.next_poll_at = self._services.engine.now_ms() + _POLL_MS
         self._services.engine.submit(lambda: self._fetch(secrets))
 
-    def look(self, now_ms: int) -> None:
+    def poll(self, now_ms: int) -> None:
         """Keep the written output within its limit."""
-        self.next_look_at = now_ms + _LOOK_MS
+        self.next_poll_at = now_ms + _POLL_MS
         self._spool.cap(self._services.spool_limit())
 
     def shift(self, by_ms: int) -> None:
         """Shift its poll time after the clock was set."""
-        if self.next_look_at is not None:
-            self.next_look_at += by_ms
+        if self.next_poll_at is not None:
+            self.next_poll_at += by_ms
 
     def stop(self, now_ms: int, why: StopReason) -> None:  # noqa: ARG002 - a request is ended at once
         """Close the connection; the run ends when that is done, or now if there is none."""
@@ -160,12 +159,14 @@ class HttpWork:
         if self._is_over:
             return
         self._is_over = True
-        self.next_look_at = None
+        self.next_poll_at = None
         why = self._why
         if why is not None:
-            ended = replace(ended, outcome=why.outcome, message=why.message, http_status=None)
+            ended = ended._replace(
+                outcome=why.outcome, message=why.message, reason=why.reason, http_status=None
+            )
         if ended.output is None or self._is_too_long(ended.output):
             self._save()
             output = self._services.kept_output(self._spool, self._run, Redactor())
-            ended = replace(ended, output=output, has_files=True)
+            ended = ended._replace(output=output, has_files=True)
         self._services.engine.end(ended)

@@ -6,12 +6,10 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from urllib.parse import quote
 
-from halo_scheduler.actions.http_headers import credentials, default_headers, without
-from halo_scheduler.actions.http_record import Record, UnwritableError
+from halo_scheduler.actions.http_record import Record, UnwritableError, credentials, default_headers, without
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.grammar.redaction import Redactor
@@ -19,11 +17,10 @@ from halo_scheduler.grammar.templates import filled_request, referenced_names
 from halo_scheduler.grammar.text import plain_line, printed_line
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects
 from halo_scheduler.model.messages import Message, MessageKind, message
-from halo_scheduler.web.addresses import Address, AddressError
+from halo_scheduler.web.addresses import Address, AddressError, Proxies
 from halo_scheduler.web.client import Request, Response, send
 from halo_scheduler.web.faults import WebError
 from halo_scheduler.web.pool import ConnectionPool
-from halo_scheduler.web.proxies import Proxies
 from halo_scheduler.web.transport import RequestCancelledError, Transport
 from halo_scheduler.wording.messages import MessageError
 
@@ -92,7 +89,7 @@ class HttpTask:
             except UnwritableError as error:
                 ended = self._failed(message(MessageKind.OUTPUT_NOT_WRITTEN, error=str(error)))
         why = ended.message
-        return ended if why is None else replace(ended, message=why.changing_text(redactor.text))
+        return ended if why is None else ended._replace(message=why.changing_text(redactor.text))
 
     def _go(self, request: Request, proxies: Proxies, record: Record) -> Ended:
         outcome, why = Outcome.FAILURE, None

@@ -17,8 +17,8 @@ from typing import IO, Any
 from halo_scheduler.actions.spool import Spool, Ticket
 from halo_scheduler.errors import SchedulerError, StoreError
 from halo_scheduler.grammar.templates import filled_in
-from halo_scheduler.host.core_dumps import CORE_LIMIT
 from halo_scheduler.host.login_environment import Environment, encoded
+from halo_scheduler.host.process import CORE_LIMIT
 from halo_scheduler.host.process_tree import MARK, marking_line
 from halo_scheduler.model import Command, Job, Outcome, ProcessAction, Run, SkipReason
 from halo_scheduler.model.messages import Message, MessageKind, message

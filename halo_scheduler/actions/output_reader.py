@@ -13,9 +13,9 @@ from halo_scheduler.model.messages import MessageKind, Messages, message
 from halo_scheduler.store.secrets import SecretError, SecretStore
 from halo_scheduler.store.store import Store
 
-_FIRST_LOOK_MS = 250
-_QUIET_LOOK_MS = 1_000
-_BUSY_LOOK_MS = 500
+_FIRST_POLL_MS = 250
+_QUIET_POLL_MS = 1_000
+_BUSY_POLL_MS = 500
 _SHORTEST_MS = 20
 _NOTABLE_BYTES = 256 << 10
 _BUSY_BYTES = 4 << 20
@@ -47,11 +47,11 @@ class Growth:
         self._size, self._looked_at = known_bytes, now_ms
         space = self._space()
         if space is None:
-            return now_ms + _FIRST_LOOK_MS
+            return now_ms + _FIRST_POLL_MS
         until_full_ms = space.room // _FASTEST_BYTES_PER_MS
-        return now_ms + _between(_SHORTEST_MS, until_full_ms // 2, _FIRST_LOOK_MS)
+        return now_ms + _between(_SHORTEST_MS, until_full_ms // 2, _FIRST_POLL_MS)
 
-    def look(self, now_ms: int) -> None:
+    def poll(self, now_ms: int) -> None:
         """Measure the growth since the last poll, and whether it has filled the disk."""
         size = self._spool.size()
         self.grown, self._size = size - self._size, size
@@ -71,14 +71,14 @@ class Growth:
         is_full = self._has_filled or (space is not None and space.is_full)
         return (message(MessageKind.DISK_WAS_FULL),) if is_full else ()
 
-    def next_look_at(self) -> int:
+    def next_poll_at(self) -> int:
         """Return the next poll time: before the disk can be full at this rate."""
         return self._looked_at + self._pause_ms()
 
     def _pause_ms(self) -> int:
         if self.grown <= _NOTABLE_BYTES:
-            return _QUIET_LOOK_MS
-        longest_ms = _BUSY_LOOK_MS if self.grown > _BUSY_BYTES else _QUIET_LOOK_MS
+            return _QUIET_POLL_MS
+        longest_ms = _BUSY_POLL_MS if self.grown > _BUSY_BYTES else _QUIET_POLL_MS
         space = self._space()
         if space is None:
             return longest_ms
@@ -106,7 +106,7 @@ class SpoolReader:
         while True:
             before = self._position
             piece = self._next_piece()
-            # A whole chunk may be held back while more follows.
+            # A whole chunk may be buffered while more follows.
             if piece or self._position == before:
                 return piece
 
@@ -132,7 +132,7 @@ class SpoolReader:
         return gap_words(lost)
 
     def end(self) -> bytes:
-        """Return what was held back; no more output follows."""
+        """Return the buffered rest; no more output follows."""
         return self._stream.end()
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ class OutputFollower:
         return self._reader.read()
 
     def end(self) -> bytes:
-        """Return what was held back, once the run is over and everything was read."""
+        """Return the buffered rest once the run is over and everything was read."""
         return b"" if self._reader is None else self._reader.end()
 
     def is_run_over(self) -> bool:

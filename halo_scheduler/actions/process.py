@@ -6,7 +6,6 @@ import subprocess
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from time import sleep
 
 from halo_scheduler.actions.ending import SIGNAL_BASE, RunTree, outcome_of, with_said, without_secrets
@@ -28,12 +27,12 @@ from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason, Waitin
 from halo_scheduler.model.messages import Message, Messages
 from halo_scheduler.model.words import Shortage
 
-_QUIET_LOOK_MS = 1_000
+_QUIET_POLL_MS = 1_000
 _MOST_HEARD = 16 << 20
-_STOP_LOOK_MS = 50
-_STOP_LOOK_SLOW_MS = 1_000
+_STOP_POLL_MS = 50
+_STOP_POLL_SLOW_MS = 1_000
 _UNKILLABLE_MS = 10_000
-_DRAIN_LOOK_MS = 500
+_DRAIN_POLL_MS = 500
 _LONGEST_SPAWN_S = 1.0
 _IN_CHARGE_LOOK_S = 0.05
 _SHORTAGE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)  # Longer, it would keep its place from others.
@@ -60,7 +59,7 @@ class ProcessWork:
         self._is_over = False
         self._why: StopReason | None = None
         self._kill_at = 0
-        self._stop_looks = 0
+        self._stop_polls = 0
         self._is_unkillable = False
         self._growth = Growth(spool)
         # Guards the start: either it is cancelled before it, or its process is waited for.
@@ -73,7 +72,7 @@ class ProcessWork:
         self._began_at: int | None = None
         self.has_begun = threading.Event()
         """Set when it was started or will never be: no work is claimed for it after that."""
-        self.next_look_at: int | None = None
+        self.next_poll_at: int | None = None
 
     # --- Beginning -----------------------------------------------------------------------------------
 
@@ -86,8 +85,8 @@ class ProcessWork:
         self._tree.session = session
         self._redactor = None if self._action.secret_names else Redactor()
         self._listen()
-        self.next_look_at = self._services.engine.now_ms()
-        self._growth.begin(self.next_look_at, known_bytes=self._spool.size())
+        self.next_poll_at = self._services.engine.now_ms()
+        self._growth.begin(self.next_poll_at, known_bytes=self._spool.size())
         if is_alive:
             self._services.watch.add(session, lambda: wait_until_gone(session), self._see_main_gone)
         else:
@@ -183,7 +182,7 @@ class ProcessWork:
             self._note_start_wait(None)
         self._redactor = redactor
         self._listen()
-        self.next_look_at = self._growth.begin(self._services.engine.now_ms())
+        self.next_poll_at = self._growth.begin(self._services.engine.now_ms())
         self._services.watch.add(process.pid, process.wait, self._see_main_gone)
         if self._why is not None:
             self._begin_stop(self._services.engine.now_ms())
@@ -205,7 +204,7 @@ class ProcessWork:
 
     # --- Polling ------------------------------------------------------------------------------------
 
-    def look(self, now_ms: int) -> tuple[float, str] | None:
+    def poll(self, now_ms: int) -> tuple[float, str] | None:
         """Continue a stop, or poll the output."""
         if self._is_over or self._tree.session is None:
             return None
@@ -220,22 +219,22 @@ class ProcessWork:
             self._drain(now_ms)
             return None
         # Set first, so that a full disk does not cause polls without a pause.
-        self.next_look_at = now_ms + _QUIET_LOOK_MS
+        self.next_poll_at = now_ms + _QUIET_POLL_MS
         is_behind = self._spool.hear(_MOST_HEARD)
-        self._growth.look(now_ms)
+        self._growth.poll(now_ms)
         self._spool.cap(self._services.spool_limit())
         if self._growth.fills_disk:
             self.stop(now_ms, FILLS_DISK)
             return None
-        self.next_look_at = now_ms if is_behind else self._growth.next_look_at()
+        self.next_poll_at = now_ms if is_behind else self._growth.next_poll_at()
         self._leave_ticket(self._tree.session)
         return self._spool.new_progress(self._redactor) if self._growth.grown and self._redactor else None
 
     def shift(self, by_ms: int) -> None:
         """Shift all instants after the clock was set."""
         self._kill_at += by_ms
-        if self.next_look_at is not None:
-            self.next_look_at += by_ms
+        if self.next_poll_at is not None:
+            self.next_poll_at += by_ms
 
     def _leave_ticket(self, pid: int) -> None:
         """Write the ticket that identifies the process for a later engine; until then its mark does."""
@@ -263,14 +262,14 @@ class ProcessWork:
         if self._is_called_off:
             # The item, if any, is untouched: the work queue took too long.
             is_source = self._is_taking and why.outcome is Outcome.TIMEOUT
-            reason = SkipReason.SOURCE_UNAVAILABLE if is_source else None
+            reason = SkipReason.SOURCE_UNAVAILABLE if is_source else why.reason
             self._report(why.outcome, why.message, reason=reason)
         elif self._tree.session is not None:
             self._begin_stop(now_ms)
 
     def _begin_stop(self, now_ms: int) -> None:
         self._kill_at = now_ms + self._action.grace_ms
-        self.next_look_at = now_ms + _STOP_LOOK_MS
+        self.next_poll_at = now_ms + _STOP_POLL_MS
         self._tree.ask_to_stop()
 
     def _go_on_stopping(self, now_ms: int) -> None:
@@ -278,11 +277,11 @@ class ProcessWork:
             if not self._tree.is_asked:
                 self._tree.ask_latecomers()
             # Most programs need a moment; the end of the main process is reported without a poll.
-            pause_ms = _STOP_LOOK_SLOW_MS if self._tree.is_asked else _STOP_LOOK_MS
-            self.next_look_at = min(self._kill_at, now_ms + pause_ms)
+            pause_ms = _STOP_POLL_SLOW_MS if self._tree.is_asked else _STOP_POLL_MS
+            self.next_poll_at = min(self._kill_at, now_ms + pause_ms)
             return
-        self._stop_looks += 1
-        self.next_look_at = now_ms + min(_STOP_LOOK_MS * self._stop_looks, _STOP_LOOK_SLOW_MS)
+        self._stop_polls += 1
+        self.next_poll_at = now_ms + min(_STOP_POLL_MS * self._stop_polls, _STOP_POLL_SLOW_MS)
         is_gone = self._tree.is_gone(by_force=now_ms >= self._kill_at)
         if self._is_main_gone and is_gone:
             self._report_stopped()
@@ -293,7 +292,7 @@ class ProcessWork:
 
     def _drain(self, now_ms: int) -> None:
         """Wait for processes that outlived their shim, which was killed by something else."""
-        self.next_look_at = now_ms + _DRAIN_LOOK_MS
+        self.next_poll_at = now_ms + _DRAIN_POLL_MS
         if self._tree.members():
             self._spool.hear(_MOST_HEARD)
             self._spool.cap(self._services.spool_limit())
@@ -342,7 +341,9 @@ class ProcessWork:
         why = self._why
         if why is not None:
             notes = self._tree.survivors_notes()
-            self._report(why.outcome, why.message, exit_code=self._known_code(), notes=notes)
+            self._report(
+                why.outcome, why.message, reason=why.reason, exit_code=self._known_code(), notes=notes
+            )
 
     def _report(
         self,
@@ -378,16 +379,16 @@ class ProcessWork:
             end = without_secrets(end, self._action)
         else:
             output = self._services.kept_output(self._spool, self._run, self._redactor)
-            end = replace(end, output=output, progress=self._last_progress(self._redactor))
+            end = end._replace(output=output, progress=self._last_progress(self._redactor))
             end = with_said(end, self._action, self._spool, self._redactor)
         self._is_over = True
-        self.next_look_at = None
+        self.next_poll_at = None
         self._services.engine.end(end)
 
     def _has_more_to_say(self) -> bool:
         with suppress(OSError):
             if self._spool.hear(_MOST_HEARD) and not self._spool.has_heard(self._end_size):
-                self.next_look_at = self._services.engine.now_ms()
+                self.next_poll_at = self._services.engine.now_ms()
                 self._services.engine.post(lambda: None)
                 return True
         return False

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from halo_scheduler.actions.run_services import Ended, RunServices, StopReason
 from halo_scheduler.grammar.interval import MINUTE_MS
-from halo_scheduler.model import Outcome, Reminder, Run
+from halo_scheduler.model import Outcome, Reminder, Run, SkipReason
 from halo_scheduler.model.messages import Message, MessageKind, message
 
 _SNOOZE = "snooze"
@@ -21,7 +21,7 @@ _LONGEST_WAIT_S = 3_600.0
 class ReminderWork:
     """One reminder; it succeeds once the desktop's notification service has accepted it."""
 
-    next_look_at: int | None = None
+    next_poll_at: int | None = None
 
     def __init__(self, services: RunServices, run: Run, action: Reminder) -> None:
         self._engine = services.engine
@@ -46,17 +46,17 @@ class ReminderWork:
     def _accept(self) -> None:
         self._engine.post(lambda: self._end(Outcome.SUCCESS, None))
 
-    def _end(self, outcome: Outcome, why: Message | None) -> None:
+    def _end(self, outcome: Outcome, why: Message | None, reason: SkipReason | None = None) -> None:
         if not self._is_over:
             self._is_over = True
-            self._engine.end(Ended(run_id=self._run_id, outcome=outcome, message=why))
+            self._engine.end(Ended(run_id=self._run_id, outcome=outcome, message=why, reason=reason))
 
-    def look(self, now_ms: int) -> None:
+    def poll(self, now_ms: int) -> None:
         """Do nothing: there is nothing to poll."""
 
     def stop(self, now_ms: int, why: StopReason) -> None:  # noqa: ARG002 - as every run is stopped
         """End the run; a notification that was already sent stays."""
-        self._end(why.outcome, why.message)
+        self._end(why.outcome, why.message, why.reason)
 
     def shift(self, by_ms: int) -> None:
         """Do nothing: it waits for no instant."""
@@ -73,7 +73,7 @@ def _show_on_desktop(reminder: Reminder, accepted: Callable[[], None]) -> bool:
     """
     if sys.platform != "linux":
         raise OSError("only Linux desktops can be reached")
-    from halo_scheduler.host import desktop_notices as desktop  # noqa: PLC0415 - it loads the client of the bus
+    from halo_scheduler.host import desktop  # noqa: PLC0415 - it loads the client of the bus
     from halo_scheduler.host.bus import Bus, BusConnection, BusError, method_call, signals_of  # noqa: PLC0415
 
     with BusConnection(Bus.SESSION) as connection:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from halo_scheduler.actions.spool import Output, Spool
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.host.process import Watch
 from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, WaitingFor
+from halo_scheduler.model.actions import WorkSource
 from halo_scheduler.model.messages import Message, MessageKind, Messages, message
 from halo_scheduler.model.settings import Agent
 from halo_scheduler.model.words import Shortage
-from halo_scheduler.model.work_source import WorkSource
 from halo_scheduler.web.pool import ConnectionPool
 from halo_scheduler.work_sources.item import Item
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """The end of a run; `finished_at` is set only if it ended unseen."""
+class Ended(NamedTuple):
+    """The end of a run; `finished_at` is set only if it ended unseen.
+
+    (A tuple, because thousands of runs may end at once.)
+    """
 
     run_id: str
     outcome: Outcome
@@ -68,15 +70,17 @@ class Late:
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Why a run is stopped early: its outcome and message."""
+    """Why a run is stopped early: its outcome, message and reason."""
 
     outcome: Outcome
     message: Message
+    reason: SkipReason | None = None
 
 
 BY_USER = StopReason(Outcome.CANCELLED, message(MessageKind.STOPPED_BY_USER))
 TIME_LIMIT = StopReason(Outcome.TIMEOUT, message(MessageKind.TIME_LIMIT))
 FILLS_DISK = StopReason(Outcome.FAILURE, message(MessageKind.FILLED_DISK))
+RESTART = StopReason(Outcome.CANCELLED, message(MessageKind.STOPPED_TO_RESTART), SkipReason.RESTARTED)
 QUIT = StopReason(Outcome.CANCELLED, message(MessageKind.STOPPED_AT_QUIT))
 
 
@@ -124,10 +128,10 @@ class Work(Protocol):
     """An active run, as the engine's thread sees it."""
 
     @property
-    def next_look_at(self) -> int | None:
+    def next_poll_at(self) -> int | None:
         """When it is due for a poll."""
 
-    def look(self, now_ms: int) -> tuple[float, str] | None:
+    def poll(self, now_ms: int) -> tuple[float, str] | None:
         """Do what is due; return the progress, if it is new."""
 
     def stop(self, now_ms: int, why: StopReason) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Protocol
@@ -182,7 +182,7 @@ class Runner:
         process = action if isinstance(action, ProcessAction) else None
         ended = self._ended_unseen(run, process, spool, now_ms)
         if stop is not None and is_stopped:
-            ended = replace(ended, outcome=stop.why.outcome, message=stop.why.message, reason=None)
+            ended = ended._replace(outcome=stop.why.outcome, message=stop.why.message, reason=stop.why.reason)
         if process is not None and not is_under_way:
             ended = _with_rest(ended, process, spool, reads_lines=reads_lines)
         return Leftover(

@@ -50,7 +50,7 @@ def halo(context: click.Context, *, hidden: bool) -> None:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         context.color = False
     if context.invoked_subcommand is None:
-        from halo_scheduler.cli.commands.desktop import open_desktop  # noqa: PLC0415 - only for the window
+        from halo_scheduler.cli.commands.daemon import open_desktop  # noqa: PLC0415 - only for the window
 
         sys.exit(open_desktop(hidden=hidden))
     if hidden:

@@ -10,7 +10,7 @@ from functools import partial
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from halo_scheduler.conditions.looking import Look, look_at
+from halo_scheduler.conditions.probes import ProbeResult, probe
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.host.observer import Happening, Interest, Observer, system_observer
 from halo_scheduler.model.conditions import Condition, Idle, MainsPower, Network, PathExists
@@ -57,7 +57,7 @@ class _Sight:
     finding: Finding = _NOT_YET
     at: int | None = None
     took_ms: int = 0
-    is_looking: bool = False
+    is_probing: bool = False
     is_doubted: bool = False
     is_awaited: bool = False
 
@@ -79,14 +79,14 @@ class ObservedSurroundings:
         submit: Callable[[Callable[[], None]], None],
         changed: Callable[[], None],
         *,
-        look: Callable[[Condition], Look] = look_at,
+        look: Callable[[Condition], ProbeResult] = probe,
         observer: Callable[[Callable[[Collection[Happening]], None]], Observer] = system_observer,
         stopwatch: Callable[[], float] = monotonic,
     ) -> None:
         """`submit` runs blocking work on a thread; `changed` is called there when a result changes."""
         self._submit = submit
         self._changed = changed
-        self._look_at = look
+        self._probe = look
         self._stopwatch = stopwatch
         self._lock = threading.Lock()
         self._sights: dict[Condition, _Sight] = {}
@@ -100,14 +100,14 @@ class ObservedSurroundings:
             if sight.is_fresh(now_ms):
                 return sight.finding
             sight.is_awaited = True
-        self._begin_look(condition, sight)
+        self._start_probe(condition, sight)
         return _NOT_YET
 
     def watch(self, conditions: Collection[Condition]) -> None:
         wanted = frozenset(conditions)
         with self._lock:
             self._sights = {
-                item: sight for item, sight in self._sights.items() if item in wanted or sight.is_looking
+                item: sight for item, sight in self._sights.items() if item in wanted or sight.is_probing
             }
         told_by = {kind for item in wanted if (kind := _TOLD_BY.get(type(item))) is not None}
         idle_ms = {item.idle_ms for item in wanted if isinstance(item, Idle)}
@@ -126,22 +126,22 @@ class ObservedSurroundings:
             for sight in doubted.values():
                 sight.is_doubted = True
         for condition, sight in doubted.items():
-            self._begin_look(condition, sight)
+            self._start_probe(condition, sight)
 
-    def _begin_look(self, condition: Condition, sight: _Sight) -> None:
+    def _start_probe(self, condition: Condition, sight: _Sight) -> None:
         """Start a probe unless one is running; without a free thread, the next request starts it."""
         with self._lock:
-            if sight.is_looking:
+            if sight.is_probing:
                 return
-            sight.is_looking = True
+            sight.is_probing = True
         try:
-            self._submit(partial(self._look, condition, sight))
+            self._submit(partial(self._run_probe, condition, sight))
         except RuntimeError as error:
             _LOG.warning("A condition check could not start: %s", error)
             with self._lock:
-                sight.is_looking = False
+                sight.is_probing = False
 
-    def _look(self, condition: Condition, sight: _Sight) -> None:
+    def _run_probe(self, condition: Condition, sight: _Sight) -> None:
         """Probe until nothing happened meanwhile that could change the result."""
         is_over = False
         while not is_over:
@@ -156,14 +156,14 @@ class ObservedSurroundings:
                 sight.finding, sight.at = finding, at
                 sight.is_awaited = False
                 is_over = not sight.is_doubted
-                sight.is_looking = not is_over
+                sight.is_probing = not is_over
             if is_news:
                 self._changed()
 
     def _finding(self, condition: Condition) -> Finding:
         try:
-            look = self._look_at(condition)
+            found = self._probe(condition)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the job waits and says so
             _LOG.exception("A condition check failed.")
             return Finding(None, message(MessageKind.NOT_PROBED, error=type(error).__name__))
-        return Finding(look.holds, look.state)
+        return Finding(found.holds, found.state)

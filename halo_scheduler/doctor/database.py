@@ -1,4 +1,4 @@
-"""Checks that the database opens, is intact and has a schema of this version."""
+"""Checks that the database opens, is intact and has a schema of this version, and that a usable backup exists."""
 
 from __future__ import annotations
 
@@ -8,11 +8,23 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, size_of, wrong, wrong_because
-from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.doctor.scene import (
+    Finding,
+    Scene,
+    Topic,
+    fine,
+    look,
+    named,
+    size_of,
+    wrong,
+    wrong_because,
+)
 from halo_scheduler.errors import StoreDamagedError, StoreError
 from halo_scheduler.grammar.english import counted
-from halo_scheduler.service.settings import find_backups
+from halo_scheduler.grammar.interval import DAY_MS, SECOND_MS
+from halo_scheduler.paths import database_bytes
+from halo_scheduler.service.settings import Backup, find_backups
+from halo_scheduler.store.backup import check
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.schema import NEWEST, stored_version
 from halo_scheduler.store.store import Store
@@ -22,6 +34,10 @@ _RESTORE = "Restore the newest backup with: halo backup restore --latest"
 _LITTLE_ROOM = 200 << 20
 _NO_ROOM = 10 << 20
 _LARGE_JOURNAL = 256 << 20
+_MAKE_ONE = "Make one now with: halo backup"
+# The engine makes one each day; without an engine nothing changes by itself.
+_OLD_WITH_ENGINE_MS = 2 * DAY_MS
+_OLD_MS = 14 * DAY_MS
 
 
 def open_database(path: Path) -> tuple[Store | None, list[Finding]]:
@@ -69,7 +85,7 @@ def _whole_store(path: Path) -> Store:
     except StoreDamagedError:
         if not path.with_name(f"{path.name}-wal").exists():
             raise
-    # Somebody may have begun to write while we took the file for still.
+    # Another process may have started to write while we read the file as unchanging.
     return _checked_store(path)
 
 
@@ -128,10 +144,8 @@ def check_database(scene: Scene) -> Iterator[Finding]:
     """Check a readable database."""
     path, journal = scene.path, scene.path.with_name(f"{scene.path.name}-wal")
     journal_size = journal.stat().st_size if journal.exists() else 0
-    # What was written last may be in the journal alone.
-    size = path.stat().st_size + journal_size
     count = counted(len(scene.jobs) + len(scene.unreadable_jobs), "job")
-    yield fine(_TOPIC, f"{path} is intact: {count}, {size_of(size)}.")
+    yield fine(_TOPIC, f"{path} is intact: {count}, {size_of(database_bytes(path))}.")
     if journal_size > _LARGE_JOURNAL:
         what = f"The journal of the database has grown to {size_of(journal_size)}."
         yield look(_TOPIC, what, "Some program keeps reading it; restart Halo")
@@ -165,3 +179,49 @@ def check_disk(scene: Scene) -> Iterator[Finding]:
     elif free < _LITTLE_ROOM:
         what = f"The disk of {folder} is nearly full: {size_of(free)} are free."
         yield look(_TOPIC, what, "Free some space before runs can no longer be recorded")
+
+
+def check_backups(scene: Scene) -> Iterator[Finding]:
+    """Check the newest backups until one is valid."""
+    broken: list[str] = []
+    usable: Backup | None = None
+    for backup in find_backups(scene.path):
+        try:
+            check(backup.path)
+        except StoreError:
+            broken.append(backup.path.name)
+        else:
+            usable = backup
+            break
+    if broken:
+        what = f"{named(broken)} cannot be restored: damaged or unreadable."
+        yield wrong(Topic.BACKUPS, what, f"Remove it from {scene.path.parent / 'backups'}. {_MAKE_ONE}")
+    if usable is not None:
+        yield _on_age(scene, usable)
+    elif not broken:
+        yield _on_none(scene)
+    yield from _on_unfinished(scene)
+
+
+def _on_age(scene: Scene, newest: Backup) -> Finding:
+    age_ms = scene.now_ms - newest.made_at
+    when = scene.ago(newest.made_at)
+    limit_ms = _OLD_WITH_ENGINE_MS if scene.has_engine else _OLD_MS
+    if age_ms <= limit_ms:
+        return fine(Topic.BACKUPS, f"The newest backup is intact, made {when}.")
+    return look(Topic.BACKUPS, f"The newest backup is old, made {when}.", _MAKE_ONE)
+
+
+def _on_none(scene: Scene) -> Finding:
+    if scene.is_readable and scene.jobs:
+        return look(Topic.BACKUPS, "No backup yet.", _MAKE_ONE)
+    return fine(Topic.BACKUPS, "No backup yet, and no jobs to back up.")
+
+
+def _on_unfinished(scene: Scene) -> Iterator[Finding]:
+    """Find remains of interrupted backups."""
+    before_s = (scene.now_ms - DAY_MS) / SECOND_MS
+    parts = (scene.path.parent / "backups").glob(f"{scene.path.stem}-*.part")
+    old = sorted(str(path) for path in parts if path.lstat().st_mtime < before_s)
+    if old:
+        yield look(Topic.BACKUPS, f"{named(old)} is left from an unfinished backup.", "It can be deleted")

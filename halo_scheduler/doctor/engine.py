@@ -11,8 +11,7 @@ from pathlib import Path
 import psutil
 
 from halo_scheduler.actions.spool import Spool, left_behind, spool_folder
-from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, size_of, wrong
-from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.doctor.scene import Finding, Scene, Topic, fine, first_of, look, size_of, wrong
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS
 from halo_scheduler.host.crash_file import find_crash
@@ -20,7 +19,9 @@ from halo_scheduler.host.disk_space import used_bytes
 from halo_scheduler.host.owners import is_own_peer
 from halo_scheduler.ipc.client import socket_path
 from halo_scheduler.model import Outcome, ProcessAction
+from halo_scheduler.rules.webhooks import webhook_status
 from halo_scheduler.store.lease import EngineRow
+from halo_scheduler.wording.webhooks import OPEN_WARNING, open_words
 
 _TOPIC = Topic.ENGINE
 _START = "Start it with: halo daemon, or open the desktop program with: halo"
@@ -71,6 +72,24 @@ def _on_none(scene: Scene, row: EngineRow | None) -> Finding:
     if scene.jobs or running:
         return look(_TOPIC, f"Halo isn't running, so no jobs run.{under_way}", _START)
     return fine(_TOPIC, "Halo isn't running, and there are no jobs.")
+
+
+def check_webhooks(scene: Scene) -> Iterator[Finding]:
+    """Say which port is open to other programs, and find what keeps it closed."""
+    row = scene.engine
+    found = webhook_status(scene.store, engine_since=row.started_at if row and scene.has_engine else None)
+    what = f"Webhooks: {open_words(found)}."
+    listener, place = found.listener, found.place
+    if listener is not None and listener.fault:
+        yield wrong(Topic.WEBHOOKS, what, "Choose another port with: halo webhook on --port NUMBER")
+    elif place is not None and not place.is_local:
+        yield look(
+            Topic.WEBHOOKS, f"{what} {OPEN_WARNING}", "To undo this: halo webhook on --address 127.0.0.1"
+        )
+    elif found.jobs and place is None:
+        yield look(Topic.WEBHOOKS, what, "Switch them on with: halo webhook on")
+    else:
+        yield fine(Topic.WEBHOOKS, what)
 
 
 def _since(scene: Scene, row: EngineRow) -> str:

@@ -8,18 +8,25 @@ from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from halo_scheduler.doctor.backups import check_backups
-from halo_scheduler.doctor.database import check_database, check_disk, check_users, is_missing, open_database
-from halo_scheduler.doctor.engine import check_crash, check_engine, check_processes, check_spool
-from halo_scheduler.doctor.findings import Finding, Mark, Topic, look, wrong_because
-from halo_scheduler.doctor.jobs import check_jobs
-from halo_scheduler.doctor.login import check_autostart
+from halo_scheduler.doctor.database import (
+    check_backups,
+    check_database,
+    check_disk,
+    check_users,
+    is_missing,
+    open_database,
+)
+from halo_scheduler.doctor.engine import (
+    check_crash,
+    check_engine,
+    check_processes,
+    check_spool,
+    check_webhooks,
+)
+from halo_scheduler.doctor.jobs import check_jobs, check_programs, check_secrets
 from halo_scheduler.doctor.permissions import check_permissions
-from halo_scheduler.doctor.programs import check_programs
-from halo_scheduler.doctor.scene import Scene
-from halo_scheduler.doctor.secret_keeping import check_secrets
-from halo_scheduler.doctor.tray import check_tray
-from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.doctor.scene import Finding, Mark, Scene, Topic, look, wrong_because
+from halo_scheduler.doctor.surroundings import check_autostart, check_tray, check_zone
 from halo_scheduler.errors import SchedulerError
 
 Check = Callable[[Scene], Iterable[Finding]]
@@ -27,6 +34,7 @@ Check = Callable[[Scene], Iterable[Finding]]
 _ON_DATABASE: tuple[tuple[Topic, Check], ...] = (
     (Topic.DATABASE, check_database),
     (Topic.ENGINE, check_engine),
+    (Topic.WEBHOOKS, check_webhooks),
     (Topic.SECRETS, check_secrets),
     (Topic.PROCESSES, check_processes),
     (Topic.SPOOL, check_spool),
@@ -60,7 +68,7 @@ class Report:
     findings: tuple[Finding, ...]
     mended: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    """Why something could not be mended."""
+    """Why something could not be fixed."""
 
     def count(self, mark: Mark) -> int:
         """Return the number of findings with this mark."""

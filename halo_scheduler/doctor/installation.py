@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
-from halo_scheduler.doctor.findings import Finding, Mark, size_of
+from halo_scheduler.doctor.scene import Finding, Mark, size_of
 from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.host.crash_file import find_crash
+from halo_scheduler.paths import database_bytes
 from halo_scheduler.service.scheduler import Scheduler
 
 _PACKAGE = "halo-scheduler"
@@ -64,7 +65,7 @@ def engine_facts(scheduler: Scheduler, own_pid: int) -> EngineFacts:
         unseen_failures=len(scheduler.runs.unseen_failures()),
         secrets=len(scheduler.secrets.list()),
         backups=len(scheduler.backups.list()),
-        database_bytes=scheduler.path.stat().st_size,
+        database_bytes=database_bytes(scheduler.path),
     )
 
 

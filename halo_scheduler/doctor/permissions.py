@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wrong, wrong_because
-from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.doctor.scene import Finding, Scene, Topic, fine, look, named, wrong, wrong_because
 from halo_scheduler.errors import UnsafeFilesError
 from halo_scheduler.host.owners import own_uid, owner_words
 from halo_scheduler.host.private_files import (
@@ -70,13 +69,14 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
 
 
 def _refused(database: Path) -> Iterator[Finding]:
-    """Check whether Halo would refuse the folder because of its parents or because it is shared."""
+    """Check whether Halo would refuse the folder, even a missing one, for its parents or because it is shared."""
     folder = database.absolute().parent
-    if not os.path.isdir(folder):  # noqa: PTH112 - pathlib raises where a folder above is closed to us
-        return
-    require = require_safe_way if is_own_folder(database) else require_unchangeable_folder
+    exists = os.path.isdir(folder)  # noqa: PTH112 - pathlib raises where a folder above is closed to us
+    require = require_unchangeable_folder if exists and not is_own_folder(database) else require_safe_way
     try:
         require(folder)
+    except PermissionError:
+        return  # Reported with the database.
     except UnsafeFilesError as error:
         loose = open_to_writers(folder)
         yield replace(wrong_because(_TOPIC, error), mend=(lambda: _close(loose)) if loose else None)

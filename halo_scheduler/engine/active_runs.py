@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
-from halo_scheduler.actions.run_services import BY_USER, TIME_LIMIT, Ended, StopReason, Work
+from halo_scheduler.actions.run_services import BY_USER, RESTART, TIME_LIMIT, Ended, StopReason, Work
 from halo_scheduler.actions.runner import BegunStop, Leftover, Runner
 from halo_scheduler.clock import ClockSteps
+from halo_scheduler.errors import StoreError
 from halo_scheduler.grammar.interval import MINUTE_MS
 from halo_scheduler.host.process import age_ms
-from halo_scheduler.model import ProcessAction, Run
+from halo_scheduler.model import ProcessAction, Run, Trigger
 from halo_scheduler.model.alarms import UnrecordedEnd
 from halo_scheduler.model.messages import MessageKind
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.store.requests import RequestKind
+from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
@@ -25,6 +27,7 @@ _LOG = logging.getLogger(__name__)
 _LONGEST_START_MS = MINUTE_MS
 # An age is rounded, and a process may not be older than its run.
 _LEAST_STEP_MS = 1_000
+_KEPT_TO_THE_END = (Trigger.TEST, Trigger.ANSWER)
 
 
 class ActiveRun(NamedTuple):
@@ -146,6 +149,12 @@ class ActiveRuns:
         """Request a stop of a run; the first reason is kept."""
         self._stopping.setdefault(run_id, why)
 
+    def restart(self, run_ids: Iterable[str]) -> None:
+        """Request a stop of runs whose jobs are due again; functions cannot be stopped, so the next run waits."""
+        for run_id in run_ids:
+            if run_id in self.works and self._runs[run_id].run.trigger not in _KEPT_TO_THE_END:
+                self.want_stop(run_id, RESTART)
+
     def stop_what_must(self, now_ms: int) -> None:
         for run_id, why in self._stopping.items():
             try:
@@ -160,6 +169,14 @@ class ActiveRuns:
             self.want_stop(run_id, wanted[run_id])
         self.stop_what_must(now_ms)
 
+    def stop_without_store(self, store: Store, now_ms: int) -> None:
+        """Stop the runs that must be stopped although the store cannot be written; reading is enough for that."""
+        requests: list[Request] = []
+        with suppress(StoreError):
+            requests = store.requests.others()
+        self.mark_none_done()
+        self.stop_now((one.run_id for one in requests if one.kind is RequestKind.CANCEL), now_ms)
+
     def unrecorded(self, ends: Iterable[Ended]) -> tuple[UnrecordedEnd, ...]:
         """Return the ends that could not be recorded yet."""
         return tuple(
@@ -173,7 +190,7 @@ class ActiveRuns:
     @property
     def next_poll_at(self) -> int | None:
         """When the next run is due for a poll."""
-        polls = (work.next_look_at for work in self.works.values())
+        polls = (work.next_poll_at for work in self.works.values())
         return min((at for at in polls if at is not None), default=None)
 
     def poll(self, now_ms: int) -> list[tuple[str, float, str]]:
@@ -181,7 +198,7 @@ class ActiveRuns:
         due = [
             (run_id, work)
             for run_id, work in self.works.items()
-            if work.next_look_at is not None and work.next_look_at <= now_ms
+            if work.next_poll_at is not None and work.next_poll_at <= now_ms
         ]
         return self._polled(due, now_ms)
 
@@ -193,7 +210,7 @@ class ActiveRuns:
         news: list[tuple[str, float, str]] = []
         for run_id, work in works:
             try:
-                progress = work.look(now_ms)
+                progress = work.poll(now_ms)
             except OSError as error:
                 _LOG.warning("A run could not be polled: %s", error)
                 continue
@@ -295,6 +312,9 @@ def _begun_stops(
         for run_id, ends_at in deadlines.items()
         if ends_at is not None and ends_at <= awake_until
     }
+    for record in records.values():
+        if record.run_id is not None and record.restarts_at is not None and record.restarts_at <= awake_until:
+            stops.setdefault(record.run_id, BegunStop(RESTART, record.restarts_at))
     for request in store.requests.others():
         if request.kind is RequestKind.CANCEL:
             stops.setdefault(request.run_id, BegunStop(BY_USER, request.at))

@@ -17,7 +17,7 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.messages import Message, MessageKind, message
-from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.model.settings import Quiet, QuietTime
 from halo_scheduler.rules.blockers import Hold
 from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.store.job_records import JobRecord
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 _SMALLEST_PAGE = 20
 _LOG = logging.getLogger(__name__)
 # A probe takes seconds at most. One without an answer after this long counts as failed.
-_LOOK_MS = 10_000
+_POLL_MS = 10_000
 
 
 class Candidate(NamedTuple):
-    """A due job or, with a request, a chain run.
+    """A due job or, with a request, a run that another run or an event asks for.
 
     (A tuple, because a tick may create thousands.)
     """
@@ -64,15 +64,15 @@ def oldest_first(
     store: Store,
     now_ms: int,
     places: int,
-    chain_runs: Sequence[Candidate],
+    queued: Sequence[Candidate],
     full_groups: Callable[[], Collection[str]],
 ) -> Iterator[Candidate]:
-    """Yield due jobs and chain runs, oldest first; due jobs are read lazily.
+    """Yield due jobs and queued runs, oldest first; due jobs are read lazily.
 
     Due jobs known to wait only for the limit of one of `full_groups` are left out.
     """
     due = _due(store, now_ms, places, full_groups)
-    return heapq.merge(due, chain_runs, key=lambda candidate: candidate.since) if chain_runs else due
+    return heapq.merge(due, queued, key=lambda candidate: candidate.since) if queued else due
 
 
 def _due(
@@ -137,7 +137,7 @@ class StartConditions:
         """The next instant at which a wait ends without an event, such as the end of quiet hours."""
         return min((at for at in self._wakes_at if at > self._now_ms), default=None)
 
-    def look(self, candidate: Candidate, *, has_place: bool) -> Wait | Hold | None:
+    def check(self, candidate: Candidate, *, has_place: bool) -> Wait | Hold | None:
         """Return what a job waits for, or why its slot is skipped; None if it may start."""
         rest = self._rest_of(candidate.record.spec.group)
         if rest is not None:
@@ -258,7 +258,7 @@ class StartConditions:
 
     def _lost_at(self, conditions: dict[Condition, Finding]) -> list[int]:
         """Return the instant after which an unanswered probe counts as failed."""
-        return [self._unknown_since[item] + _LOOK_MS for item in conditions if item in self._unknown_since]
+        return [self._unknown_since[item] + _POLL_MS for item in conditions if item in self._unknown_since]
 
     def _is_lost(self, unknown: dict[Condition, Finding]) -> bool:
         """Return whether probes had enough time to answer; after a wake-up they start over."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from halo_scheduler.engine.candidates import Candidate, StartConditions, Wait, oldest_first
+from halo_scheduler.engine.queued_runs import QueuedRuns
 from halo_scheduler.engine.recovery import JobFaultIsolation
-from halo_scheduler.engine.requested_runs import ChainRuns, RunsByHand
+from halo_scheduler.engine.requested_runs import RunsByHand
 from halo_scheduler.engine.slots import SkippedRuns, Slots
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import Run, WaitingFor
@@ -43,7 +44,7 @@ class Claims:
         self._skipped_runs = SkippedRuns(store, generation)
         self._by_hand = RunsByHand(store, start_conditions, self._skipped_runs)
         self._slots = Slots(store, self._skipped_runs)
-        self._chain_runs = ChainRuns(store, self._skipped_runs, is_output_awaited)
+        self._queued_runs = QueuedRuns(store, self._skipped_runs, is_output_awaited)
         self._usage_kept_from = ""
 
     def claim(self, now_ms: int, running: Iterable[str | None]) -> list[tuple[JobRecord, Run]]:
@@ -60,7 +61,7 @@ class Claims:
             self._store,
             self._start_conditions,
             slots=self._slots,
-            chain_runs=self._chain_runs,
+            queued_runs=self._queued_runs,
             now_ms=now_ms,
             places=places,
             in_group=in_group,
@@ -94,7 +95,7 @@ class Claims:
         due = self._store.jobs.due(now_ms, _MOST_OVERLOOKED)
         wanted = {
             request.job_id: request.passes_group
-            for request in self._store.requests.triggers(_MOST_OVERLOOKED)
+            for request in self._store.requests.triggers(now_ms, _MOST_OVERLOOKED)
         }
         return any(
             record.waiting_for in (None, WaitingFor.AT_CAPACITY) and record.spec.group not in full
@@ -117,7 +118,7 @@ class Claims:
 
 
 class _Round:
-    """One tick's pass over due jobs and chain runs."""
+    """One tick's pass over due jobs and queued runs."""
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class _Round:
         start_conditions: StartConditions,
         *,
         slots: Slots,
-        chain_runs: ChainRuns,
+        queued_runs: QueuedRuns,
         now_ms: int,
         places: int,
         in_group: Counter[str | None],
@@ -133,7 +134,7 @@ class _Round:
         self._store = store
         self._start_conditions = start_conditions
         self._slots = slots
-        self._chain_runs = chain_runs
+        self._queued_runs = queued_runs
         self._now_ms = now_ms
         self._places = places
         self._in_group = in_group
@@ -142,33 +143,36 @@ class _Round:
         self._busy: set[str] = set()
         self._seen: set[str] = set()
         self._claimed: list[tuple[JobRecord, Run]] = []
-        # By job id: the jobs whose chain run could have started, but did not.
+        # By job id: the jobs whose queued run could have started, but did not.
         self._not_started: dict[str, JobRecord] = {}
         self.changed: dict[str, JobRecord] = {}
         """The jobs that were changed since they were read."""
 
     def claim(self, by_hand: Iterable[tuple[JobRecord, Run]]) -> list[tuple[JobRecord, Run]]:
-        """Claim due jobs and chain runs; `by_hand` are the manual runs already claimed in this tick."""
+        """Claim due jobs and queued runs; `by_hand` are the manual runs already claimed in this tick."""
         self._busy.update(record.id for record, _ in by_hand)
-        chain_runs = self._chain_runs.candidates(self._now_ms)
-        if not self._fill_places(chain_runs):
+        queued = self._queued_runs.candidates(self._now_ms)
+        if not self._fill_places(queued):
             self._look_without_a_place()
         if self._slots.take_asked():
-            chain_runs = self._chain_runs.candidates(self._now_ms)
-        for candidate in chain_runs:
+            queued = self._queued_runs.candidates(self._now_ms)
+        for candidate in queued:
             self._consider(candidate)
-        for candidate in self._chain_runs.behind(self._not_started):
+        for candidate in self._queued_runs.behind(self._not_started, self._now_ms):
             self._consider(candidate)
+        if self._queued_runs.take_asked():
+            for candidate in self._queued_runs.candidates(self._now_ms):
+                self._consider(candidate)
         return self._claimed
 
-    def _fill_places(self, chain_runs: Sequence[Candidate]) -> bool:
+    def _fill_places(self, queued: Sequence[Candidate]) -> bool:
         """Claim the oldest first until the limit is reached; return whether everything due was considered.
 
         During quiet hours for all jobs everything is considered: slots are skipped or wait, and none uses the limit.
         """
         if self._places <= 0 and not self._start_conditions.is_all_quiet:
             return False
-        for candidate in oldest_first(self._store, self._now_ms, self._places, chain_runs, self._full_groups):
+        for candidate in oldest_first(self._store, self._now_ms, self._places, queued, self._full_groups):
             self._consider(candidate)
             if self._places <= 0 and not self._start_conditions.is_all_quiet:
                 return False
@@ -190,21 +194,29 @@ class _Round:
         self._seen.add(key)
         current = self.changed.get(record.id, record)
         if request is not None:
-            self._consider_chain_run(current, request)
+            self._consider_queued(current, request)
         elif record.id not in self._busy:
             self._consider_slot(candidate if current is record else Candidate(current))
 
     def _consider_slot(self, candidate: Candidate) -> None:
+        record = candidate.record
+        after = self._after_slot(candidate)
+        if after != record:
+            self.changed[record.id] = after
+        is_due = after.run_id is None and (after.next_run_at or self._now_ms + 1) <= self._now_ms
+        if is_due and after.slot_at != record.slot_at:
+            # The slot was skipped, and a pending point is next.
+            self._consider_slot(Candidate(after))
+
+    def _after_slot(self, candidate: Candidate) -> JobRecord:
+        """Return a due job with its slot started, skipped or put off; disabled, if that cannot be decided."""
         record = candidate.record
         after: JobRecord | None = None
         with JobFaultIsolation(self._store, record.id, self._now_ms):
             after = self._slots.renewed(record, self._now_ms)
             if after is None:
                 after = self._decide_slot(candidate)
-        if after is None:
-            after = self._slots.unplannable(record)
-        if after != record:
-            self.changed[record.id] = after
+        return self._slots.unplannable(record) if after is None else after
 
     def _decide_slot(self, candidate: Candidate) -> JobRecord:
         record = candidate.record
@@ -220,26 +232,26 @@ class _Round:
             case other:
                 assert_never(other)
 
-    def _consider_chain_run(self, record: JobRecord, request: Request) -> None:
+    def _consider_queued(self, record: JobRecord, request: Request) -> None:
         is_decided = False
         with JobFaultIsolation(self._store, record.id, self._now_ms):
-            self._decide_chain_run(record, request)
+            self._decide_queued(record, request)
             is_decided = True
         if not is_decided:
-            self._chain_runs.drop(record, request, self._now_ms)
+            self._queued_runs.drop(record, request, self._now_ms)
 
-    def _decide_chain_run(self, record: JobRecord, request: Request) -> None:
+    def _decide_queued(self, record: JobRecord, request: Request) -> None:
         is_busy = record.run_id is not None or record.id in self._busy
-        verdict = self._chain_runs.look(record, request, is_busy=is_busy)
+        verdict = self._queued_runs.check(record, request, is_busy=is_busy)
         match verdict or self._verdict(Candidate(record, request)):
             case None:
-                claimed, run = self._chain_runs.start(record, request, self._now_ms)
+                claimed, run = self._queued_runs.start(record, request, self._now_ms)
                 self._take_place(claimed, run)
                 self.changed[record.id] = claimed
             case Hold() as hold:
-                self._chain_runs.skip(record, request, hold, self._now_ms)
+                self._queued_runs.skip(record, request, hold, self._now_ms)
             case Wait() as wait:
-                self._chain_runs.put_off(request, wait)
+                self._queued_runs.put_off(request, wait)
             case other:
                 assert_never(other)
         if not is_busy and record.id not in self._busy:
@@ -255,7 +267,7 @@ class _Round:
             self._holds.note(record, hold)
             return hold
         has_place = self._has_place(record.spec.group)
-        verdict = self._start_conditions.look(candidate, has_place=has_place)
+        verdict = self._start_conditions.check(candidate, has_place=has_place)
         if isinstance(verdict, Hold) and is_slot:
             return verdict.for_slot(record)
         if verdict is not None or has_place:

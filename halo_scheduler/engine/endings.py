@@ -10,17 +10,12 @@ from halo_scheduler.actions.spool import Output
 from halo_scheduler.engine.recovery import JobFaultIsolation
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.ids import new_question_id
 from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.model.runs import new_question_id, new_run_id
 from halo_scheduler.rules.chains import ask_for_followers, ask_instead_of_retry
-from halo_scheduler.rules.planning import (
-    UNPLANNABLE,
-    WAITED,
-    hints_after,
-    plan_after_run,
-    plan_sooner,
-    takes_hints,
-)
+from halo_scheduler.rules.event_requests import earliest_start
+from halo_scheduler.rules.hints import hints_after, takes_hints
+from halo_scheduler.rules.planning import UNPLANNABLE, WAITED, event_retry_at, plan_after_run, plan_sooner
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -150,7 +145,10 @@ class Endings:
             if after is None:
                 # An error in planning must not leave the job running forever.
                 after = record.evolve(
-                    run_id=None, disabled_reason=StatusReason.ERRORS, last_message=UNPLANNABLE
+                    run_id=None,
+                    restarts_at=None,
+                    disabled_reason=StatusReason.ERRORS,
+                    last_message=UNPLANNABLE,
                 )
             if after.disabled_reason is not None and record.disabled_reason is None:
                 self._note_disabled(after, end.finished_at)
@@ -159,15 +157,27 @@ class Endings:
             changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
             if end.proposal is not None:
                 self._note_advice(run, after, end.proposal, end.finished_at)
+            self._go_on_with_events(run, after, end)
             if not record.spec.followers:
                 continue
             if end.outcome is Outcome.SKIPPED:
                 tried = record.evolve(slot_at=run.slot_at, attempt=run.attempt)
                 changes += ask_instead_of_retry(self._store, tried)
-            elif not _is_tried_again(run, after):
+            elif not _is_tried_again(run, after, end):
                 changes += ask_for_followers(self._store, record, run, end.outcome, end.finished_at)
         self._store.jobs.save_states(saved)
         return changes
+
+    def _go_on_with_events(self, run: Run, after: JobRecord, end: RunEnd) -> None:
+        """Request the retry of a failed event, and let the others wait as long as the job's slots would."""
+        if not after.spec.events or run.trigger not in (Trigger.EVENT, Trigger.SCHEDULE):
+            return
+        retry_at = event_retry_at(after, run, end)
+        if retry_at is not None:
+            self._store.requests.append_retry(run, new_run_id(), retry_at)
+        start_at = earliest_start(after)
+        if start_at > end.finished_at:
+            self._store.requests.put_off_events(after.id, start_at)
 
     def _advise_late(self, run: Run, proposal: Proposal, now_ms: int) -> list[Change]:
         """Apply the hints of a run that became known after its end was recorded."""
@@ -215,8 +225,10 @@ class Endings:
         )
 
 
-def _is_tried_again(run: Run, after: JobRecord) -> bool:
-    """Return whether a retry follows: then this attempt's end is not the end of its slot."""
+def _is_tried_again(run: Run, after: JobRecord, end: RunEnd) -> bool:
+    """Return whether a retry follows: then this attempt's end is not the end of its slot or event."""
+    if run.event_id is not None:
+        return event_retry_at(after, run, end) is not None
     return run.slot_at is not None and after.slot_at == run.slot_at and after.attempt > run.attempt
 
 

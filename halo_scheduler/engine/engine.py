@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.callback import Handlers
@@ -26,7 +25,7 @@ from halo_scheduler.model import Run
 from halo_scheduler.model.alarms import StoreTrouble
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.store.requests import Request, RequestKind
+from halo_scheduler.store.requests import RequestKind
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
@@ -109,6 +108,11 @@ class Engine:
     @property
     def is_started(self) -> bool:
         return self._lease.is_held
+
+    @property
+    def generation(self) -> int:
+        """The number of its lease."""
+        return self._lease.generation
 
     @property
     def running_count(self) -> int:
@@ -223,18 +227,10 @@ class Engine:
             started = self._disk.retry_when_full(self._tick)
         except StoreUnavailableError:
             self._outage.begin_or_go_on(self._lease.renewed_at, now_ms)
-            self._stop_without_store(now_ms)
+            self._runs.stop_without_store(self._store, now_ms)
             raise
         self._outage.end(now_ms)
         return started
-
-    def _stop_without_store(self, now_ms: int) -> None:
-        """Stop the runs that must be stopped although the store cannot be written; reading is enough for that."""
-        requests: list[Request] = []
-        with suppress(StoreError):
-            requests = self._store.requests.others()
-        self._runs.mark_none_done()
-        self._runs.stop_now((one.run_id for one in requests if one.kind is RequestKind.CANCEL), now_ms)
 
     def stop_run(self, run_id: str) -> None:
         """Stop a run at once; for when the store cannot take a request."""
@@ -263,6 +259,7 @@ class Engine:
             self._take_requests(now_ms, changes)
             for overdue in self._runs.overdue(now_ms):
                 self._end_early(overdue.run, TIME_LIMIT, now_ms, changes)
+            self._runs.restart(self._store.jobs.restarting(now_ms))
             claimed = self._claim(now_ms, changes)
             self._store.lease.renew(self._lease.generation, now_ms, runs=len(claimed), zone=zone)
         # Only after the commit: what was written can no longer be rolled back.
@@ -396,4 +393,5 @@ class Engine:
         changes = self._starter.skip_unsupported(record, run, self._finish)
         self._forget_done()
         self._announce(changes)
+        self.recheck_conditions()  # Its next slot may be due at once: a pending one.
         return False

@@ -17,8 +17,8 @@ from halo_scheduler.host.process import is_alive, own_identity
 from halo_scheduler.model import Run
 from halo_scheduler.model.alarms import StoreTrouble, TroubleKind
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import Message, MessageKind, message
+from halo_scheduler.model.runs import new_run_id
 from halo_scheduler.model.words import Shortage
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
@@ -39,6 +39,7 @@ class HeldLease:
         self.renewed_at = 0
         self.renewed_ms = clock.monotonic_ms()
         """When it was renewed, by the monotonic clock."""
+        self._in_place_ms: int | None = None
 
     @property
     def is_held(self) -> bool:
@@ -84,6 +85,7 @@ class HeldLease:
         """Note the renewal of the lease, after its commit."""
         self.renewed_at = now_ms
         self.renewed_ms = self._clock.monotonic_ms()
+        self._in_place_ms = None
 
     def is_surely_held(self) -> bool:
         """Return, on any thread, whether the lease cannot have expired since its last renewal.
@@ -97,10 +99,15 @@ class HeldLease:
         """Raise StaleEngineError if another engine has taken over; called right before each start.
 
         A lease renewed within the last second is not checked. Otherwise the store is read: this process may have been
-        suspended for longer than the lease lasts.
+        suspended for longer than the lease lasts. If the database file or its journal was replaced, another engine
+        may run the same slot; thousands may start at once, so the files are checked once per millisecond.
         """
         if abs(self._clock.now_ms() - self.renewed_at) > _SURELY_OURS_MS:
             self._store.lease.check(self.generation)
+        now_ms = self._clock.monotonic_ms()
+        if now_ms != self._in_place_ms:
+            self._store.database.require_in_place()
+            self._in_place_ms = now_ms
 
     def note_stopping(self) -> bool:
         """Record that the engine is stopping; return whether that could be recorded."""
@@ -259,7 +266,7 @@ class Handle:
     def timed(self, ended: Ended) -> Ended:
         """Return the end of a run as one that happens now."""
         at = self._clock.now_ms()
-        return replace(ended, finished_at=at, clock_step_ms=self._runs.clock_step_ms(ended.run_id, at))
+        return ended._replace(finished_at=at, clock_step_ms=self._runs.clock_step_ms(ended.run_id, at))
 
     def _wake_once(self) -> None:
         if self._inbox.needs_wake():
@@ -291,7 +298,7 @@ class Handle:
     def snooze(self, job_id: str, for_ms: int) -> None:
         """Ask for another run of a job that starts no earlier than then, on the engine's thread."""
         at = self._clock.now_ms() + for_ms
-        request = Request(kind=RequestKind.SNOOZED, job_id=job_id, run_id=new_run_id(), at=at)
+        request = Request(kind=RequestKind.LATER, job_id=job_id, run_id=new_run_id(), at=at)
         with self._lease.transaction():
             self._store.requests.append(request)
         self._publish(Change(ChangeKind.JOB, job_id=job_id))

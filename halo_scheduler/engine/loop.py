@@ -27,6 +27,7 @@ from halo_scheduler.ipc.server import ChangeServer
 from halo_scheduler.model.alarms import Alarm, AlarmKind, StoreTrouble
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.store import Store
+from halo_scheduler.triggers.watching import Watching
 
 _LOG = logging.getLogger(__name__)
 _AFTER_FAULT_MS = 5_000
@@ -140,6 +141,13 @@ class EngineLoop(QObject):
         self._path = store.database.path
         self._maintenance = Maintenance(store)
         self._server = ChangeServer(store.database.path, self._hear_change, self, stop_wanted=self.stop_run)
+        self._watching = Watching(
+            store,
+            clock,
+            generation=lambda: engine.generation,
+            post=self._mailbox.post,
+            stored=self._take_events,
+        )
         self._wake_listener = Listener(_open_wake_events, self.look_again, self)
         self._clock_listener = Listener(ClockChanges.open, self.look_again, self)
         self._changed = changed
@@ -182,6 +190,7 @@ class EngineLoop(QObject):
         self._waiting.quit()
         self._timer.stop()
         self._loop_watch.stop()
+        self._watching.close()
         self._wake_listener.close()
         self._clock_listener.close()
         self._server.stop()
@@ -215,6 +224,12 @@ class EngineLoop(QObject):
         # Several changes cause one tick: the timer fires only after all of them are read.
         self.look_again()
         self._changed(change)
+
+    def _take_events(self, changes: list[Change]) -> None:
+        """Publish what watchers have stored, and tick: their runs are due."""
+        for change in changes:
+            self._changed(change)
+        self.look_again()
 
     def _keep_house(self) -> None:
         try:
@@ -273,6 +288,7 @@ class EngineLoop(QObject):
         if self._start_watch.is_stuck(has_started=bool(started), is_overlooking=self._engine.is_overlooking):
             _LOG.error("A run is due and the limit allows it, but none is started.")
             self._raise_alarm(AlarmKind.STARVED)
+        self._watching.follow()
         self._keep_house()
 
     def _find_full_disk(self) -> int:

@@ -11,18 +11,18 @@ from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind, gathered
-from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.model.runs import new_run_id
 from halo_scheduler.model.situation import LATE_MS
 from halo_scheduler.rules.chains import ask_instead_of_retry
 from halo_scheduler.rules.grid import count_between, is_local, passed_over, passed_reasons, read_keys
+from halo_scheduler.rules.pending import slept_through, with_missed
 from halo_scheduler.rules.planning import (
     WAITED,
     is_starting,
     plan,
     plan_after_run,
     plan_missed,
-    slept_through,
     without_waiting,
 )
 from halo_scheduler.schedule.passed_over import cut_spans, summarize, with_span
@@ -131,6 +131,7 @@ class Recovery:
         ended: list[JobRecord] = []
         for record in self._store.jobs.pauses_ended(now_ms):
             awake = record.evolve(paused=False, paused_until=None)
+            self._store.watch_states.forget(record.id)
             if record.run_id is not None and self._store.runs.is_scheduled(record.run_id):
                 # It is planned when that run ends.
                 ended.append(awake)
@@ -144,9 +145,10 @@ class Recovery:
         return [Change(ChangeKind.JOB, job_id=record.id) for record in ended]
 
     def _record_slept_through(self, record: JobRecord, now_ms: int) -> None:
-        """Record the one slot of a `once` that fell into a pause, which no later run will count."""
-        skipped = slept_through(record, SkipReason.PAUSED, message(MessageKind.JOB_PAUSED), now_ms)
-        if skipped is None or (skipped.slot_at or 0) > (record.paused_until or 0):
+        """Record the last slot of a job that fell into a pause, which no later run will count."""
+        why, until = message(MessageKind.JOB_PAUSED), record.paused_until or now_ms
+        skipped = slept_through(record, SkipReason.PAUSED, why, until, now_ms)
+        if skipped is None:
             return
         if not self._store.runs.has_slot(record.id, skipped.slot_at or 0):
             self._insert([skipped])
@@ -180,18 +182,28 @@ class Recovery:
     def account_for_downtime(self, unseen: Iterable[Run], awake_until: int, now_ms: int) -> None:
         """Record until when the runs of the previous engine are known to have run, as their ends were not seen."""
         records = self._store.jobs.get_many({run.job_id for run in unseen})
-        self._store.jobs.save_states([_unseen(record, awake_until, now_ms) for record in records.values()])
+        self._store.jobs.save_states(
+            [
+                with_missed(_unseen(record, awake_until, now_ms), awake_until, now_ms)
+                for record in records.values()
+            ]
+        )
 
     def _settle_missed(self, awake_until: int, now_ms: int, reason: PassedReason) -> None:
         """Catch up the slots missed during downtime, or record them as missed."""
         saved: list[JobRecord] = []
         missed: list[Run] = []
         for record in self._store.jobs.due(now_ms - SECOND_MS):
-            if record.next_run_at is None or record.next_run_at <= awake_until:
-                continue  # It was seen, and waits for a place.
+            if record.next_run_at is None:
+                continue
+            if record.next_run_at <= awake_until:
+                # It was seen, and waits for a place.
+                saved += [after] if (after := with_missed(record, awake_until, now_ms)) != record else []
+                continue
             if now_ms - record.next_run_at <= LATE_MS:
                 # It starts now, a little late.
-                saved.append(record.evolve(passed_reason=with_span(record.passed_reason, reason, now_ms)))
+                late = with_missed(record, record.next_run_at, now_ms)
+                saved.append(late.evolve(passed_reason=with_span(record.passed_reason, reason, now_ms)))
                 continue
             with JobFaultIsolation(self._store, record.id, now_ms):
                 caught_up = plan_missed(record, now_ms, reason, self._store.runs.has_slot)
@@ -203,7 +215,9 @@ class Recovery:
                 run = _missed_run(record, now_ms, reason)
                 end = RunEnd(outcome=Outcome.MISSED, finished_at=now_ms, reason=SkipReason.MISSED)
                 last_slot_at = max(record.last_slot_at or 0, record.slot_at or 0)
-                settled = record.evolve(counted_until=now_ms, last_slot_at=last_slot_at, passed_reason="")
+                settled = record.evolve(
+                    counted_until=now_ms, last_slot_at=last_slot_at, passed_reason="", skips_next=False
+                )
                 saved.append(plan_after_run(settled, run, end, self._store.runs.has_slot))
                 missed.append(run)
                 self._news += ask_instead_of_retry(self._store, record)
@@ -218,6 +232,7 @@ class Recovery:
     def _go_back(self, was_ms: int, now_ms: int) -> None:
         """Replan every waiting job after the clock went back, to its first grid point without a run."""
         self._store.events.append(now_ms, EventKind.CLOCK_JUMP, was=was_ms)
+        self._store.requests.shift_events(now_ms - was_ms, now_ms)
         planned = self._store.jobs.planned()
         back = [_set_back(record, now_ms) for record in planned]
         # Also a due job: its slot is in the future again, so it no longer waits.

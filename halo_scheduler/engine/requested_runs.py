@@ -1,30 +1,27 @@
-"""Claiming manual runs and chain runs, always inside the engine's transaction."""
+"""Claiming manual runs, always inside the engine's transaction."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from halo_scheduler.engine.candidates import Candidate, StartConditions, Wait
+from halo_scheduler.engine.candidates import StartConditions
 from halo_scheduler.engine.slots import SkippedRuns, passed_while_due
-from halo_scheduler.grammar.english import shortened
 from halo_scheduler.model import (
     NO_DETAILS,
     JobSpec,
     Run,
     SkipReason,
     Source,
+    StatusReason,
     Trigger,
-    WaitingDetails,
-    WaitingFor,
 )
-from halo_scheduler.model.changes import Change, ChangeKind, changes_of
+from halo_scheduler.model.changes import changes_of
+from halo_scheduler.model.jobs import still_declared
 from halo_scheduler.model.messages import MessageKind, Messages, message
-from halo_scheduler.model.parameters import still_declared
-from halo_scheduler.model.situation import is_late, waited_message
-from halo_scheduler.rules.blockers import Hold
-from halo_scheduler.store.events import EventKind
+from halo_scheduler.model.situation import is_late
+from halo_scheduler.rules.pending import with_restart
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
@@ -33,8 +30,9 @@ _TRIGGERS = {
     RequestKind.TRIGGER: Trigger.MANUAL,
     RequestKind.TEST: Trigger.TEST,
     RequestKind.ANSWER: Trigger.ANSWER,
+    RequestKind.LATER: Trigger.MANUAL,
 }
-_GONE = "a deleted job"
+_WAITING_FOR_THE_JOB = (RequestKind.ANSWER, RequestKind.LATER)
 
 
 class RunsByHand:
@@ -47,19 +45,18 @@ class RunsByHand:
 
     def claim(self, now_ms: int, places: int, in_group: Counter[str | None]) -> list[tuple[JobRecord, Run]]:
         """Claim requested runs, oldest first, within the limits; `in_group` counts the active runs per group."""
-        self._store.requests.wake_snoozed(now_ms)
         claimed: dict[str, tuple[JobRecord, Run]] = {}
         limits = self._store.groups.limits()
         waiting: set[str] = set()
         while len(claimed) < places:
-            page = self._store.requests.triggers(places - len(claimed) + len(waiting))
+            page = self._store.requests.triggers(now_ms, places - len(claimed) + len(waiting))
             fresh = [request for request in page if request.run_id not in waiting]
             if not fresh:
                 break
             for request in fresh:
                 record = self._store.jobs.get(request.job_id)
                 is_free = record is None or (record.run_id is None and record.id not in claimed)
-                is_behind = request.kind is RequestKind.ANSWER and not is_free
+                is_behind = request.kind in _WAITING_FOR_THE_JOB and not is_free
                 if is_behind or (is_free and _is_group_full(request, record, limits, in_group)):
                     waiting.add(request.run_id)
                     continue
@@ -71,7 +68,7 @@ class RunsByHand:
                     self._store.requests.begin_test(request.run_id)
                 else:
                     self._store.requests.close(request)
-        self._skipped_runs.tell(*changes_of(self._store.requests.mark_waiting()))
+        self._skipped_runs.tell(*changes_of(self._store.requests.mark_waiting(now_ms)))
         return list(claimed.values())
 
     def _by_hand(
@@ -96,6 +93,10 @@ class RunsByHand:
         )
         if not is_free:
             self._skipped_runs.skip(run, SkipReason.ALREADY_RUNNING, None, now_ms)
+            return None
+        if request.kind is RequestKind.LATER and record.paused_by is StatusReason.ASSISTANT:
+            # The person who asked for this run saw another version of the job.
+            self._skipped_runs.skip(run, SkipReason.PAUSED, message(MessageKind.NOT_REVIEWED), now_ms)
             return None
         claimed = claimed_beside_its_slot(record, run, now_ms)
         if request.kind is not RequestKind.TEST:
@@ -173,131 +174,11 @@ def claimed_beside_its_slot(record: JobRecord, run: Run, now_ms: int) -> JobReco
 
     Until the run has ended, the slot's blockers are not checked.
     """
-    return record.evolve(
+    claimed = record.evolve(
         run_id=run.id,
         last_run_at=now_ms,
         passed_reason=passed_while_due(record, now_ms),
         waiting_for=None,
         waiting_details=NO_DETAILS,
     )
-
-
-class ChainRuns:
-    """Chain runs: they wait like due jobs, with no time limit."""
-
-    def __init__(
-        self, store: Store, unstarted: SkippedRuns, is_output_awaited: Callable[[str], bool]
-    ) -> None:
-        """`is_output_awaited` returns whether the output of an ended run is still to be stored."""
-        self._store = store
-        self._skipped_runs = unstarted
-        self._is_output_awaited = is_output_awaited
-
-    def candidates(self, now_ms: int) -> list[Candidate]:
-        """Return the chain runs that may start, oldest first; those of removed jobs are dropped."""
-        requests = self._store.requests.chain_runs_in_turn()
-        records = self._store.jobs.get_many({request.job_id for request in requests}) if requests else {}
-        found: list[Candidate] = []
-        for request in requests:
-            record = records.get(request.job_id)
-            if record is None or record.removed_at is not None:
-                self._store.requests.close(request)
-                name = _GONE if record is None else record.spec.name
-                self._tell_broken(request, name, "removed", now_ms)
-            else:
-                found.append(Candidate(record, request))
-        return found
-
-    def behind(self, records: Mapping[str, JobRecord]) -> list[Candidate]:
-        """Return the next chain runs of jobs whose earlier chain run does not start in this tick."""
-        if not records:
-            return []
-        requests = self._store.requests.chain_runs_behind(records)
-        return [Candidate(records[request.job_id], request) for request in requests]
-
-    def look(self, record: JobRecord, request: Request, *, is_busy: bool) -> Wait | Hold | None:
-        """Return the blockers that only chain runs have; None if there is none."""
-        if is_busy:
-            return Wait(WaitingFor.PREVIOUS_RUN, until=request.waits_until)
-        if self._is_output_awaited(request.payload):
-            details = WaitingDetails(name=shortened(self._cause(request)[1]))
-            return Wait(WaitingFor.OUTPUT, details, request.waits_until)
-        if record.disabled_reason is None and not record.paused:
-            return None
-        is_disabled = record.disabled_reason is not None
-        state = "disabled" if is_disabled else "paused"
-        name = shortened(self._cause(request)[1])
-        reason = SkipReason.DISABLED if is_disabled else SkipReason.PAUSED
-        return Hold(reason, message(MessageKind.NOT_AFTER, name=name, state=state))
-
-    def start(self, record: JobRecord, request: Request, now_ms: int) -> tuple[JobRecord, Run]:
-        """Claim a chain run."""
-        self._store.requests.close(request)
-        run = _run_of(record, request, now_ms)
-        return claimed_beside_its_slot(record, run, now_ms), run
-
-    def skip(self, record: JobRecord, request: Request, hold: Hold, now_ms: int) -> None:
-        """Record a chain run as skipped."""
-        self._store.requests.close(request)
-        self._skipped_runs.skip(_run_of(record, request, now_ms), hold.reason, hold.message, now_ms)
-        if hold.reason in (SkipReason.DISABLED, SkipReason.PAUSED):
-            self._tell_broken(request, record.spec.name, hold.reason, now_ms)
-
-    def drop(self, record: JobRecord, request: Request, now_ms: int) -> None:
-        """Drop a chain run that could not be decided because of an internal error."""
-        self._store.requests.close(request)
-        self._tell_broken(request, record.spec.name, "fault", now_ms)
-
-    def put_off(self, request: Request, wait: Wait) -> None:
-        """Store what a chain run waits for; the same wait is published once."""
-        if wait != (request.waiting_for, request.waiting_details, request.waits_until):
-            later = replace(
-                request, waiting_for=wait.waiting_for, waiting_details=wait.details, waits_until=wait.until
-            )
-            self._store.requests.save_waiting([later])
-            self._skipped_runs.tell(Change(ChangeKind.JOB, job_id=request.job_id))
-
-    def _cause(self, request: Request) -> tuple[Run | None, str]:
-        """Return the run that caused another, and the name of its job."""
-        run = self._store.runs.get(request.payload)
-        record = None if run is None else self._store.jobs.get(run.job_id)
-        return run, _GONE if record is None else record.spec.name
-
-    def _tell_broken(self, request: Request, name: str, why: str, now_ms: int) -> None:
-        """Report that a chain ended before a job: on the run before it, in the journal and to listeners."""
-        cause, _ = self._cause(request)
-        self._store.events.append(
-            now_ms,
-            EventKind.CHAIN_BROKEN,
-            None if cause is None else cause.job_id,
-            follower=request.job_id,
-            name=name,
-            reason=why,
-            run_id=request.payload,
-        )
-        if cause is not None:
-            self._store.runs.add_note(
-                cause.id, message(MessageKind.FOLLOWER_NOT_RUN, name=shortened(name), why=why)
-            )
-            self._skipped_runs.tell(Change(ChangeKind.RUN_FINISHED, job_id=cause.job_id, run_id=cause.id))
-
-
-def _run_of(record: JobRecord, request: Request, now_ms: int) -> Run:
-    return Run(
-        id=request.run_id,
-        job_id=record.id,
-        trigger=Trigger.CHAIN,
-        source=Source.MANUAL,
-        started_at=now_ms,
-        late_ms=max(0, now_ms - request.at),
-        caused_by=request.payload,
-        notes=_waited_long(request, now_ms),
-        parameters=record.spec.parameters,
-    )
-
-
-def _waited_long(request: Request, now_ms: int) -> Messages:
-    """Return what a late run waited for, because the job no longer shows it."""
-    if request.waiting_for in (None, WaitingFor.AT_CAPACITY) or not is_late(now_ms - request.at):
-        return ()
-    return (waited_message(request.waiting_for, request.waiting_details),)
+    return with_restart(claimed, now_ms)

@@ -47,13 +47,14 @@ class RunLog:
             _LOG.debug("Changes could not be read for the log: %s", error)
 
     def _write_runs(self, changes: Iterable[Change]) -> None:
-        kinds = {ChangeKind.RUN_FINISHED}
-        if _LOG.isEnabledFor(logging.INFO):
-            kinds.add(ChangeKind.RUN_STARTED)
+        # A quiet log reads nothing of the runs that went well.
+        is_quiet = not _LOG.isEnabledFor(logging.INFO)
+        outcomes = PROBLEMS if is_quiet else tuple(Outcome)
+        kinds = {ChangeKind.RUN_FINISHED} if is_quiet else {ChangeKind.RUN_FINISHED, ChangeKind.RUN_STARTED}
         news = [(change.kind, change.run_id) for change in changes if change.kind in kinds and change.run_id]
         if not news:
             return
-        runs = self._store.history.get_many({run_id for _, run_id in news})
+        runs = self._store.history.get_many({run_id for _, run_id in news}, outcomes)
         jobs = self._store.jobs.get_many({run.job_id for run in runs.values()})
         for kind, run_id in news:
             run = runs.get(run_id)
@@ -96,7 +97,7 @@ class RunLog:
 def _write_end(record: JobRecord, run: Run) -> None:
     level = logging.WARNING if run.outcome in PROBLEMS else logging.INFO
     _LOG.log(level, "%s %s", _name(record), _end_words(run))
-    is_its_own = run.trigger is Trigger.SCHEDULE and run.outcome in ERRORS
+    is_its_own = run.trigger in (Trigger.SCHEDULE, Trigger.EVENT) and run.outcome in ERRORS
     if record.disabled_reason is StatusReason.ERRORS and is_its_own:
         _LOG.warning("%s is disabled after %s", _name(record), counted(record.errors, "failure"))
 

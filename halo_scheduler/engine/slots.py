@@ -17,12 +17,13 @@ from halo_scheduler.model import (
     Trigger,
 )
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.model.messages import Message, Messages
+from halo_scheduler.model.runs import new_run_id
 from halo_scheduler.model.situation import is_late, waited_message
 from halo_scheduler.rules.blockers import Hold
 from halo_scheduler.rules.chains import ask_instead_of_retry
 from halo_scheduler.rules.grid import passed_over, passed_reasons, read_keys
+from halo_scheduler.rules.pending import with_restart
 from halo_scheduler.rules.planning import (
     UNPLANNABLE,
     WAITED,
@@ -118,7 +119,7 @@ class Slots:
             source=record.next_source or Source.MANUAL,
             slot_at=record.slot_at,
             schedule_keys=read_keys(record.next_keys),
-            parameters=record.spec.parameters,
+            parameters=record.spec.parameters_for(read_keys(record.next_keys)),
             attempt=record.attempt,
             started_at=now_ms,
             late_ms=max(0, now_ms - (record.next_run_at or now_ms)),
@@ -141,8 +142,9 @@ class Slots:
             counted_until=counted_until,
             last_slot_at=max(record.last_slot_at or 0, record.slot_at or 0),
             last_run_at=now_ms,
+            skips_next=False,
         )
-        return claimed, run
+        return with_restart(claimed, now_ms), run
 
     def skip(self, record: JobRecord, hold: Hold, now_ms: int) -> JobRecord:
         """Skip a slot, and plan the next one as after a run."""

@@ -197,8 +197,6 @@ class Starter:
 
     def _start(self, record: JobRecord, run: Run) -> bool:
         self._lease.check_before_start()
-        # If the database file or its journal was replaced, another engine may run the same slot.
-        self._store.database.require_in_place()
         action = record.spec.action
         if isinstance(action, Callback):
             return self._start_handler(action, record, run)

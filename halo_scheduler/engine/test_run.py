@@ -47,7 +47,7 @@ from halo_scheduler.model.words import Shortage
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
 _FOLDER = "trials"
-_LOOK_MS = 100
+_POLL_MS = 100
 _MOST_PIECES = 4
 _MOST_LOOKS = 4
 _OUTPUT_LIMIT = 1 << 20
@@ -137,10 +137,10 @@ class Trial(QObject):
         return Runner(folder, services, self._reader, work_desk.open)
 
     def _set_timers(self) -> None:
-        self._timer.setInterval(_LOOK_MS)
+        self._timer.setInterval(_POLL_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._look)
-        self._again.setInterval(_LOOK_MS)
+        self._again.setInterval(_POLL_MS)
         self._again.setSingleShot(True)
         self._again.timeout.connect(self._look_again)
 
@@ -247,10 +247,10 @@ class Trial(QObject):
         if limit_ms is not None and now_ms >= self._began_at + limit_ms:
             self._stop(TIME_LIMIT)
         work = self._work
-        for _ in range(_MOST_LOOKS):  # What has much to say wants several in a row.
-            if work is None or work.next_look_at is None or work.next_look_at > now_ms:
+        for _ in range(_MOST_LOOKS):  # Long output needs several polls in a row.
+            if work is None or work.next_poll_at is None or work.next_poll_at > now_ms:
                 return
-            found = work.look(now_ms)
+            found = work.poll(now_ms)
             if found is not None:
                 self.progress.emit(*found)
 
@@ -275,7 +275,7 @@ class Trial(QObject):
     def _ask_survivors(self, found: list[psutil.Process]) -> None:
         if found and self._end is not None:
             note = message(MessageKind.ENDED_WITH_TEST, count=len(found))
-            self._end = replace(self._end, notes=(*self._end.notes, note))
+            self._end = self._end._replace(notes=(*self._end.notes, note))
             ask_to_stop(found, None)
         self._end_survivors(found)
 
@@ -327,7 +327,7 @@ class Trial(QObject):
         if end is not None:
             if end.progress is not None:
                 self.progress.emit(*end.progress)
-            self.ended.emit(replace(end, notes=(*end.notes, *self._notes)))
+            self.ended.emit(end._replace(notes=(*end.notes, *self._notes)))
 
 
 def _grace_ms(spec: JobSpec) -> int:

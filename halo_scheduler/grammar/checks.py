@@ -7,8 +7,9 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from pathlib import PurePosixPath, PureWindowsPath
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 MAX_INSTANT = CALENDAR_END_S * SECOND_MS
 LONGEST_NAME = 200
 LONGEST_TEXT = 1_000_000
+_LONGEST_PATH = 4_096
 MOST_AMOUNT = 1_000_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_FIRST_YEAR, _LAST_YEAR = 1970, 9998
 _ISO_INSTANT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|z|[+-][0-9]{2}:[0-9]{2})",
     re.ASCII,
@@ -66,6 +70,15 @@ def require_label(path: str, value: object) -> str:
     text = require_line(path, value, longest=LONGEST_NAME)
     if not text.strip():
         raise ScheduleError("is empty", path=path)
+    return text
+
+
+def require_whole_path(path: str, value: object) -> str:
+    """Refuse text that is not a path from the root or from the home folder."""
+    text = require_line(path, value, longest=_LONGEST_PATH)
+    is_absolute = PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute()
+    if not is_absolute and text != "~" and not text.startswith("~/"):
+        raise ScheduleError("must be a whole path that begins with / or ~/", path=path)
     return text
 
 
@@ -179,14 +192,28 @@ def frozen_list(path: str, value: object) -> tuple[Any, ...]:
 
 def frozen_mapping(path: str, value: object) -> Mapping[str, str]:
     """Return a read-only copy of a mapping from text to text."""
+    if value is _EMPTY or value == {}:  # Thousands of jobs are read in a tick, and few have some.
+        return _EMPTY
     if not isinstance(value, Mapping):
         raise ScheduleError(f"must be an object, not {shown(value)}", path=path)
-    if not value:
-        return _EMPTY
     for key, item in value.items():
         require_text(path, key)
         require_text(f"{path}.{shortened(key)}", item)
     return MappingProxyType(dict(value))
+
+
+def require_date(path: str, text: object) -> str:
+    """Refuse what is not a date like 2026-12-31, from 1970 to 9998."""
+    found = require_text(path, text)
+    if not _ISO_DATE.fullmatch(found):
+        raise ScheduleError(f"cannot read the date {shown(found)}; write it like 2026-12-31", path=path)
+    try:
+        year = date.fromisoformat(found).year
+    except ValueError:
+        raise ScheduleError(f"there is no such date as {found}", path=path) from None
+    if not _FIRST_YEAR <= year <= _LAST_YEAR:
+        raise ScheduleError(f"must lie between {_FIRST_YEAR} and {_LAST_YEAR}", path=path)
+    return found
 
 
 def parse_instant(path: str, text: str) -> int:

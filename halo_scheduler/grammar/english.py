@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from reprlib import Repr
 
 # English in any locale: calendar.day_name and strftime use the computer's.
@@ -84,7 +84,7 @@ def clock_time(moment: datetime) -> str:
     return time_of_day(moment.hour, moment.minute, moment.second)
 
 
-def short_date(moment: datetime, *, year: bool = True) -> str:
+def short_date(moment: date, *, year: bool = True) -> str:
     """Return "24 Dec 2026", or "24 Dec"."""
     text = f"{moment.day} {MONTHS[moment.month - 1][:3]}"
     return f"{text} {moment.year}" if year else text

@@ -103,7 +103,7 @@ class BusStream:
             self.send(message_bus.Hello())
         except BusError as error:
             self.close()
-            # A bus that is slow to accept exists all the same.
+            # A bus that is slow to accept exists anyway.
             kind = BusError if isinstance(error.__cause__, BlockingIOError) else NoBusError
             raise kind(f"there is no {bus.name.lower()} bus: {error}") from error
         except BaseException:

@@ -91,7 +91,7 @@ def crash_file(database: Path, program: str, version: str) -> Iterator[None]:
         make_private_folder(path.parent)
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, FILE_MODE), "r+b", buffering=0)
     except OSError:
-        yield  # A program that cannot write such a file runs all the same.
+        yield  # The program runs without such a file.
         return
     _remove_empty(database)
     recorder = _Recorder(file, program, version)
@@ -102,7 +102,7 @@ def crash_file(database: Path, program: str, version: str) -> Iterator[None]:
         with recorder.hooks():
             yield
     except SchedulerError:
-        raise  # It tells what to do, and is no fault of the program.
+        raise  # Its message says what to do; it is not a bug.
     except Exception as error:
         recorder.record(_ENDED_BY, type(error), error, error.__traceback__)
         raise

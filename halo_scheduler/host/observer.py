@@ -35,6 +35,12 @@ class Happening(StrEnum):
     NETWORK = "network"
     IDLE = "idle"
     MOUNTS = "mounts"
+    WAKE = "wake"
+    """The computer woke up."""
+    SESSION = "session"
+    """Somebody logged in."""
+    UNLOCK = "unlock"
+    """The screen was unlocked."""
 
 
 @dataclass(frozen=True, slots=True)

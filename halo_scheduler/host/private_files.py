@@ -134,7 +134,7 @@ def make_folders(folder: Path) -> None:
         try:
             os.mkdir(here, FOLDER_MODE)
         except FileExistsError:
-            continue  # Another program creates it in the same moment; its owner is checked by whoever uses it.
+            continue  # Another program creates it in the same moment; its owner is checked on use.
         os.chmod(here, FOLDER_MODE)
 
 
@@ -166,8 +166,9 @@ def is_private_folder(folder: Path) -> bool:
 
 
 def open_to_writers(folder: Path) -> list[Path]:
-    """Return our own folders on a path that others can write to without need."""
-    statuses = {path: os.stat(path) for path in (folder.absolute(), *folder.absolute().parents)}
+    """Return our own folders on a path, which may not exist to its end, that others can write to without need."""
+    above = (folder.absolute(), *folder.absolute().parents)
+    statuses = {path: os.stat(path) for path in above if os.path.exists(path)}
     return [
         path
         for path, status in statuses.items()
@@ -305,7 +306,7 @@ def _tighten(path: str, status: os.stat_result) -> None:
     try:
         os.chmod(path, stat.S_IMODE(status.st_mode) & ~ACCESS_BY_OTHERS)
     except OSError as error:
-        if error.errno != errno.EROFS:  # On a disk that is read-only nobody else can write either.
+        if error.errno != errno.EROFS:  # On a read-only disk, others cannot write either.
             raise
         return
     if os.lstat(path).st_mode & WRITE_BY_OTHERS:

@@ -1,7 +1,8 @@
-"""Processes: identity, /proc data, and exit notification."""
+"""Processes: identity, /proc data, exit notification, core dumps."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -18,6 +19,8 @@ ZOMBIE = "Z"
 _CHUNK = 1 << 15
 # Indices after the command's closing bracket: the command may contain anything, even spaces and brackets.
 _STATE, _PARENT, _SESSION, _START = 0, 1, 3, 19
+# The unit of `ulimit -c`, whichever shell /bin/sh is.
+_BLOCK_BYTES = 512
 
 
 def process_start(pid: int) -> str | None:
@@ -145,3 +148,35 @@ class ThreadWatch:
             self._post(gone)
 
         threading.Thread(target=watch, name=f"halo-watch-{pid}", daemon=True).start()
+
+
+class CoreLimit:
+    """The core dump limit of this process, shared by all its threads."""
+
+    def __init__(self) -> None:
+        self._soft_before: int | None = None
+
+    def lower(self) -> None:
+        """Disable core dumps.
+
+        Only the soft limit is lowered, so that a child may raise it again. Windows has no such limit.
+        """
+        try:
+            resource = importlib.import_module("resource")
+        except ImportError:
+            return
+        soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        if soft != 0:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+            self._soft_before = soft
+
+    @property
+    def restoring_line(self) -> str:
+        """The shell line that restores the original limit in a child; "" if it is unchanged."""
+        if self._soft_before is None:
+            return ""
+        # A negative number means no limit.
+        return f"ulimit -S -c {'unlimited' if self._soft_before < 0 else self._soft_before // _BLOCK_BYTES}; "
+
+
+CORE_LIMIT = CoreLimit()

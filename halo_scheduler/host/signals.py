@@ -70,7 +70,7 @@ class ClockChanges:
         timer = _TimerSpec(_Timespec(0, 0), _Timespec(_NEVER_S, 0))
         flags = _TFD_TIMER_ABSTIME | _TFD_TIMER_CANCEL_ON_SET
         libc = ctypes.CDLL(None, use_errno=True)
-        # It fails with ECANCELED if the clock was set in between, but arms the timer all the same.
+        # It fails with ECANCELED if the clock was set in between, but still arms the timer.
         failed = libc.timerfd_settime(self._descriptor, flags, ctypes.byref(timer), None)
         return not failed or ctypes.get_errno() == errno.ECANCELED
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import parse_instant, require_interval
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.mcp.tools import OfJob, ToolSpec, said, tool_of
 from halo_scheduler.mcp.views import View, hints_view, job_line
-from halo_scheduler.rules.planning import usual_ttl, usual_ttl_of_pace
+from halo_scheduler.rules.hints import usual_ttl, usual_ttl_of_pace
 from halo_scheduler.service.lookup import find_job, require_engine
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -28,7 +27,7 @@ def _pause_job(scheduler: Scheduler, given: _Pause) -> View:
     job = find_job(scheduler, given.job)
     until = None if given.until is None else parse_instant("until", given.until)
     if not scheduler.pause_job(job.id, until):
-        words = f"{job.name} is already stopped; only a person can change that."
+        words = f"{job.name} is already paused or disabled; only a person can change that."
         return _after(scheduler, job.id, words)
     return _after(scheduler, job.id, f"{job.name} is paused.")
 
@@ -40,12 +39,24 @@ def _resume_job(scheduler: Scheduler, given: OfJob) -> View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Skip(OfJob):
+    undo: bool = field(default=False, metadata=said("true to take it back before the time of that run"))
+
+
+def _skip_next_run(scheduler: Scheduler, given: _Skip) -> View:
+    job = find_job(scheduler, given.job)
+    scheduler.skip_next(job.id, skip=not given.undo)
+    words = "is not skipped after all" if given.undo else "will be skipped and recorded as skipped"
+    return _after(scheduler, job.id, f"The next scheduled run of {job.name} {words}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _RunNow(OfJob):
     parameters: Mapping[str, str] = field(
         default_factory=dict,
-        metadata=said("values for parameters of the job; the others have their defaults"),
+        metadata=said("parameter values; omitted parameters have their defaults"),
     )
-    input: str | None = field(default=None, metadata=said("text that the run is given; null for none"))
+    input: str | None = field(default=None, metadata=said("input text for the run; null for none"))
 
 
 def _run_job(scheduler: Scheduler, given: _RunNow) -> View:
@@ -88,7 +99,7 @@ class _Run(OfJob):
 
 def _propose_next_run(scheduler: Scheduler, given: _Run) -> View:
     job = find_job(scheduler, given.job)
-    now_ms = SystemClock().now_ms()
+    now_ms = scheduler.jobs.now_ms()
     at = _read_when(given.at, now_ms)
     scheduler.propose_next_run(job.id, at, given.ttl or usual_ttl(at - now_ms), given.reason)
     return _advised(
@@ -124,13 +135,12 @@ def _after(scheduler: Scheduler, job_id: str, words: str) -> View:
     job = scheduler.get_job(job_id)
     if job is None:
         return {"said": words, "job": None}
-    return {"said": words, "job": job_line(job, scheduler.jobs.situation(job_id), SystemClock().now_ms())}
+    return {"said": words, "job": job_line(job, scheduler.jobs.situation(job_id), scheduler.jobs.now_ms())}
 
 
 _NOT_YOURS = (
-    "Refused for a job that a person paused or disabled, for one with assistants_may_run: false or that "
-    "is followed by such a job, and for one that was imported or that an assistant made or changed, until a person "
-    "has resumed it."
+    "Refused if a person paused or disabled the job, or if it, or a job it triggers, has assistants_may_run: false. "
+    "Also refused if it was imported, or created or changed by an assistant, until a person resumes it."
 )
 
 ACTING_TOOLS: tuple[ToolSpec, ...] = (
@@ -157,13 +167,23 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         is_idempotent=True,
     ),
     tool_of(
+        _Skip,
+        _skip_next_run,
+        name="skip_next_run",
+        title="Skip a run",
+        description=(
+            "Skip the next scheduled run of a job, once; it is recorded as skipped, and the run after it is not "
+            "affected. Only a person can take back what a person asked to skip."
+        ),
+    ),
+    tool_of(
         _RunNow,
         _run_job,
         name="run_job",
         title="Run a job",
         description=(
             "Run a job once, now, like a manual run, with all its effects. Returns the run's id at once; "
-            "follow it with get_run. Refused while the job runs and when its daily limits are used up. "
+            "follow it with get_run. Refused while the job runs and when a daily limit is reached. "
             f"{_NOT_YOURS}"
         ),
     ),
@@ -171,7 +191,7 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         _Pace,
         _propose_interval,
         name="propose_interval",
-        title="Propose a pace",
+        title="Suggest a pace",
         description=(
             "Suggest a faster or slower pace for a while; the schedule itself doesn't change. A faster pace applies at "
             "once, a slower one after the next run. The job's limits override every hint. "
@@ -182,7 +202,7 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         _Run,
         _propose_next_run,
         name="propose_next_run",
-        title="Propose a run",
+        title="Suggest a run",
         description=(
             "Suggest one run earlier than the next planned one; the schedule itself doesn't change. "
             "Refused in the same cases as propose_interval."

@@ -6,38 +6,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shown
-from halo_scheduler.mcp.schemas import Schema, object_schema, schema_of
-from halo_scheduler.mcp.tools import Given, ToolSpec, said, tool_of
+from halo_scheduler.mcp.tools import Given, Schema, ToolSpec, object_schema, said, schema_of, tool_of
 from halo_scheduler.mcp.views import HIDDEN, View, job_view
 from halo_scheduler.model import (
     Command,
     Entry,
     Follower,
-    HttpRequest,
     JobSpec,
     Policy,
-    Prompt,
-    Reminder,
     Schedule,
     Several,
 )
+from halo_scheduler.model.actions import EditableAction
 from halo_scheduler.model.codec import decode, decode_under
 from halo_scheduler.model.schedules import shared_zone
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 
-_Action = Command | HttpRequest | Prompt | Reminder
 _WAITS = "The job is paused until a person reviews and resumes it; tell the user."
 _KEPT = ("environment", "headers")
-_SCHEDULES = "several schedules instead of one; it runs whenever one of them is due, once if they coincide"
-_PARAMETERS = (
-    "names and defaults of what can be set for a run; commands get HALO_PARAM_<NAME>, "
-    "prompts and requests {{param.name}}"
+_SCHEDULES = (
+    "several schedules instead of one; the job runs whenever one is due, and only once if they coincide"
 )
-_WHEN = "the schedule in plain English instead, such as: every weekday at 9; what is not clear is refused"
+_PARAMETERS = (
+    "parameters with their defaults, which a run can override; commands get them as HALO_PARAM_<NAME>, "
+    "prompts and requests as {{param.name}}"
+)
+_WHEN = "the schedule in plain English instead, such as: every weekday at 9; ambiguous phrases are refused"
 _ONE_OF = "give either schedule, schedules or when"
 _FOLLOWERS = "jobs to run when a run of this one ends with the given result"
 
@@ -45,7 +42,7 @@ _FOLLOWERS = "jobs to run when a run of this one ends with the given result"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NewJob(Given):
     name: str = field(metadata=said("a unique name"))
-    action: _Action = field(metadata=said("what it does; secrets can't be used"))
+    action: EditableAction = field(metadata=said("what it does; secrets can't be used"))
     schedule: Schedule | None = field(default=None, metadata=said("when it runs"))
     schedules: tuple[Entry, ...] = field(default=(), metadata=said(_SCHEDULES))
     when: str | None = field(default=None, metadata=said(_WHEN))
@@ -62,7 +59,7 @@ def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
     given_ways = [given.schedule is not None, bool(given.schedules), given.when is not None]
     if sum(given_ways) != 1:
         raise ScheduleError(_ONE_OF, path="schedule")
-    schedule = given.schedules if given.when is None else _spoken(given.when)
+    schedule = given.schedules if given.when is None else _spoken(scheduler, given.when)
     job_id = scheduler.add_job(
         given.name,
         schedule if given.schedule is None else given.schedule,
@@ -76,11 +73,11 @@ def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
     return _seen(scheduler, job_id)
 
 
-def _spoken(words: str, timezone: str | None = None) -> Schedule | Several:
+def _spoken(scheduler: Scheduler, words: str, timezone: str | None = None) -> Schedule | Several:
     from halo_scheduler.schedule.spoken import parse_schedule  # noqa: PLC0415 - only for words
 
     try:
-        return parse_schedule(words, now_ms=SystemClock().now_ms(), timezone=timezone)
+        return parse_schedule(words, now_ms=scheduler.jobs.now_ms(), timezone=timezone)
     except ScheduleError as error:
         raise error.under("when") from None
 
@@ -96,7 +93,7 @@ def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
         raise ScheduleError(f"name a field to change: {', '.join(_CHANGEABLE)}")
     for key in changes:
         if key not in _CHANGEABLE:
-            raise ScheduleError(f"cannot be changed; known are {', '.join(_CHANGEABLE)}", path=shown(key))
+            raise ScheduleError(f"can't be changed; these can: {', '.join(_CHANGEABLE)}", path=shown(key))
     job = find_job(scheduler, wanted)
     scheduler.update_job(job.id, seen=job.spec, **_changed(scheduler, job.spec, changes))
     return _seen(scheduler, job.id)
@@ -115,7 +112,7 @@ def _changed(scheduler: Scheduler, spec: JobSpec, changes: Mapping[str, Any]) ->
     for key, value in changes.items():
         if key == "when":
             words = decode_under("when", str, value)
-            found["schedule"] = _spoken(words, shared_zone(spec.schedule))
+            found["schedule"] = _spoken(scheduler, words, shared_zone(spec.schedule))
             continue
         try:
             if key == "action":
@@ -158,7 +155,7 @@ def _changed_policy(spec: JobSpec, change: object) -> Policy:
     return policy
 
 
-def _changed_action(spec: JobSpec, change: object) -> _Action:
+def _changed_action(spec: JobSpec, change: object) -> EditableAction:
     """Return an action with the given fields changed, or an action of another kind."""
     given, stored = _object(change), spec.action.to_dict()
     if given.get("kind", stored["kind"]) == stored["kind"]:
@@ -169,7 +166,7 @@ def _changed_action(spec: JobSpec, change: object) -> _Action:
             given["work_source"] = _with_kept_token(given["work_source"], stored.get("work_source"))
         given = stored | (_one_program(given) if isinstance(spec.action, Command) else given)
     _refuse_hidden(given)
-    action: _Action = decode(_Action, given)
+    action: EditableAction = decode(EditableAction, given)
     return action
 
 
@@ -185,7 +182,7 @@ def _with_kept(name: str, given: object, stored: Mapping[str, str]) -> dict[str,
     found = {}
     for key, value in _object(given, name).items():
         if value is None and key not in stored:
-            raise ScheduleError("has no stored value that null could keep", path=f"{name}.{shown(key)}")
+            raise ScheduleError("has no stored value to keep; give a value", path=f"{name}.{shown(key)}")
         found[key] = stored[key] if value is None else value
     return found
 
@@ -215,7 +212,7 @@ def _seen(scheduler: Scheduler, job_id: str) -> View:
     job = scheduler.get_job(job_id)
     if job is None:
         return {"said": _WAITS, "job": None}
-    return {"said": _WAITS, "job": job_view(job, scheduler.jobs.situation(job_id), SystemClock().now_ms())}
+    return {"said": _WAITS, "job": job_view(job, scheduler.jobs.situation(job_id), scheduler.jobs.now_ms())}
 
 
 def _edit_schema() -> Schema:
@@ -223,7 +220,7 @@ def _edit_schema() -> Schema:
         "job": "the job's name, id or id prefix",
         "name": "a new name",
         "schedule": "the whole schedule",
-        "schedules": f"{_SCHEDULES}; the whole list. Runs name a schedule by its key, which it keeps",
+        "schedules": f"{_SCHEDULES}; the whole list. Keep the keys of unchanged schedules: runs refer to them",
         "when": _WHEN,
         "action": "the fields to change; in environment and headers, null keeps a stored value "
         "and omitted names are removed. Give an action of another kind in full",
@@ -239,7 +236,7 @@ def _edit_schema() -> Schema:
         "schedule": schema_of(Schedule),
         "schedules": schema_of(tuple[Entry, ...]),
         "when": {"type": "string"},
-        "action": schema_of(_Action, is_change=True),
+        "action": schema_of(EditableAction, is_change=True),
         "description": {"type": "string"},
         "group": {"type": ["string", "null"]},
         "policy": schema_of(Policy, is_change=True),

@@ -1,20 +1,137 @@
-"""MCP tools: each has a name, a schema for its arguments and a function."""
+"""MCP tools: a name, a function, and the JSON schema of the arguments, generated from their types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from enum import StrEnum
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from halo_scheduler.grammar.checks import require_whole
-from halo_scheduler.mcp.schemas import Schema, schema_of
 from halo_scheduler.mcp.views import View
+from halo_scheduler.model import After, Entry, Every, Manual, Schedule
+from halo_scheduler.model.calendars import CALENDAR_KEYS, Calendar
 from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.codec import decode
+from halo_scheduler.model.schedules import ENTRY_KEYS
 from halo_scheduler.model.settings import AssistantAccess
+from halo_scheduler.model.time_rules import Dated
 from halo_scheduler.service.scheduler import Scheduler
 
 _Given = TypeVar("_Given", bound="Given")
+Schema = dict[str, Any]
+_PLAIN: Mapping[Any, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    NoneType: "null",
+}
+_LIMITS = {"low": "minimum", "high": "maximum"}
+
+
+def schema_of(hint: Any, *, is_change: bool = False) -> Schema:
+    """Return the schema of what a type is read from.
+
+    For a change of a stored value, everything may be left out, and null in a mapping leaves its value as it is.
+    """
+    if isinstance(hint, type):
+        return _class_schema(hint, is_change=is_change)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple:
+        return {"type": "array", "items": schema_of(arguments[0])}
+    if origin is Mapping:
+        names = ["string", "null"] if is_change else "string"
+        return {"type": "object", "additionalProperties": {"type": names}}
+    if all(member in _PLAIN for member in arguments):
+        return {"type": [_PLAIN[member] for member in arguments]}
+    return {"anyOf": [schema_of(member, is_change=is_change) for member in arguments]}
+
+
+def object_schema(properties: Mapping[str, Schema], required: list[str]) -> Schema:
+    """Return the schema of an object without additional keys."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _class_schema(hint: type, *, is_change: bool) -> Schema:
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    if issubclass(hint, StrEnum):
+        return {"type": "string", "enum": [word.value for word in hint]}
+    if hint is Entry:
+        return {"anyOf": [_entry_schema(kind) for kind in get_args(Schedule) if kind is not Manual]}
+    return _dataclass_schema(hint, is_change=is_change)
+
+
+def _entry_schema(kind: type) -> Schema:
+    """Return the schema of one of several schedules: its own fields and those of an entry that it can have."""
+    own, schema = (
+        _dataclass_schema(Entry, is_change=True)["properties"],
+        _dataclass_schema(kind, is_change=False),
+    )
+    cannot_have = {
+        *("schedule", "calendar"),
+        *(() if kind is Every else ["anchor_at"]),
+        *(["on_overlap"] if kind is After else []),
+        *(() if issubclass(kind, Dated) else ENTRY_KEYS),
+    }
+    names = {ENTRY_KEYS.get(name, name): name for name in own if name not in cannot_have}
+    calendar = _dataclass_schema(Calendar, is_change=True)["properties"] if issubclass(kind, Dated) else {}
+    days = {CALENDAR_KEYS[name]: part for name, part in calendar.items()}
+    given = {key: own[name] for key, name in names.items()} | days
+    return schema | {"properties": schema["properties"] | given}
+
+
+def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:
+    hints, fields = get_type_hints(cls), dataclasses.fields(cls)
+    descriptions = _descriptions(cls)
+    properties = {
+        field.name: _field_schema(hints[field.name], is_change=is_change)
+        | _said_of(field, descriptions)
+        | ({} if is_change else _default_of(field))
+        for field in fields
+    }
+    required = [field.name for field in fields if _is_required(field)]
+    kind = getattr(cls, "kind", None)
+    if isinstance(kind, str):
+        properties = {"kind": {"const": kind}} | properties
+        required = ["kind", *required]
+    return object_schema(properties, [] if is_change else required)
+
+
+def _field_schema(hint: Any, *, is_change: bool) -> Schema:
+    # Deeper values are included as a whole.
+    return schema_of(hint, is_change=is_change and get_origin(hint) is Mapping)
+
+
+def _descriptions(cls: type) -> dict[str, str]:
+    """Return what is said of each field, as its annotation has it: `Annotated[bool, "whether it …"]`."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def _said_of(field: dataclasses.Field[Any], descriptions: Mapping[str, str]) -> Schema:
+    """Return a field's description and limits."""
+    words = field.metadata.get("words") or descriptions.get(field.name)
+    said: Schema = {"description": words} if words else {}
+    said |= {key: field.metadata[name] for name, key in _LIMITS.items() if name in field.metadata}
+    return said
+
+
+def _default_of(field: dataclasses.Field[Any]) -> Schema:
+    return {"default": field.default} if isinstance(field.default, str | int | float) else {}
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is missing and field.default_factory is missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +160,7 @@ def within(words: str, low: int, high: int) -> dict[str, Any]:
 class OfJob(Given):
     """Arguments that name a job."""
 
-    job: str = field(metadata=said("the job's name, its id, or the beginning of its id"))
+    job: str = field(metadata=said("the job's name, id or id prefix"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Reminder,
         action_from_dict,
     )
+    from halo_scheduler.model.calendars import Calendar, Shift
     from halo_scheduler.model.conditions import (
         MOST_CONDITIONS,
         Condition,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         PathExists,
         condition_from_dict,
     )
+    from halo_scheduler.model.events import Event, FileEvent, OnFile, OnSession, OnWebhook, SessionEvent
     from halo_scheduler.model.jobs import MOST_FOLLOWERS, SCHEMA_VERSION, Follower, Job, JobSpec, JobState
     from halo_scheduler.model.plans import Hints, Plan, Proposal, Rule, Step
     from halo_scheduler.model.policies import (
@@ -40,18 +42,7 @@ if TYPE_CHECKING:
         require_jitter,
     )
     from halo_scheduler.model.runs import Question, QuestionState, Run
-    from halo_scheduler.model.schedules import (
-        SHORTEST_EVERY_MS,
-        After,
-        Cron,
-        Entry,
-        Every,
-        Manual,
-        Once,
-        Schedule,
-        Several,
-        schedule_from_dict,
-    )
+    from halo_scheduler.model.schedules import Entry, Overlap, Schedule, Several, schedule_from_dict
     from halo_scheduler.model.situation import (
         NO_DETAILS,
         Capacity,
@@ -61,6 +52,7 @@ if TYPE_CHECKING:
         Waiting,
         WaitingDetails,
     )
+    from halo_scheduler.model.time_rules import SHORTEST_EVERY_MS, After, Cron, Every, Manual, Once
     from halo_scheduler.model.words import (
         ERRORS,
         FAILURES,
@@ -102,6 +94,7 @@ __all__ = [
     "Backoff",
     "BackoffKind",
     "BodyKind",
+    "Calendar",
     "Callback",
     "Capacity",
     "Caps",
@@ -110,7 +103,9 @@ __all__ = [
     "Condition",
     "Cron",
     "Entry",
+    "Event",
     "Every",
+    "FileEvent",
     "FollowOn",
     "Follower",
     "HintSource",
@@ -128,8 +123,12 @@ __all__ = [
     "Manual",
     "Network",
     "Notify",
+    "OnFile",
+    "OnSession",
+    "OnWebhook",
     "Once",
     "Outcome",
+    "Overlap",
     "PassedReason",
     "PathExists",
     "Plan",
@@ -145,7 +144,9 @@ __all__ = [
     "Rule",
     "Run",
     "Schedule",
+    "SessionEvent",
     "Several",
+    "Shift",
     "Situation",
     "SituationKind",
     "SkipReason",
@@ -166,13 +167,16 @@ __all__ = [
 # The module of each class, loaded on first use: creating all of them takes longer than a short command.
 _NAMES = {
     "actions": "Action BodyKind Callback Command HttpRequest ProcessAction Prompt Redirects Reminder action_from_dict",
+    "calendars": "Calendar Shift",
     "conditions": "Condition Idle Load MOST_CONDITIONS MainsPower Network PathExists condition_from_dict",
+    "events": "Event FileEvent OnFile OnSession OnWebhook SessionEvent",
     "jobs": "Follower Job JobSpec JobState MOST_FOLLOWERS SCHEMA_VERSION",
     "plans": "Hints Plan Proposal Rule Step",
     "policies": "Backoff BackoffKind Caps CatchUp InQuietTime Limits Notify Policy Retry require_jitter",
     "runs": "Question QuestionState Run",
-    "schedules": "After Cron Entry Every Manual Once SHORTEST_EVERY_MS Schedule Several schedule_from_dict",
+    "schedules": "Entry Overlap Schedule Several schedule_from_dict",
     "situation": "NO_DETAILS Capacity Situation SituationKind StartCheck Waiting WaitingDetails",
+    "time_rules": "After Cron Every Manual Once SHORTEST_EVERY_MS",
     "words": (
         "ERRORS FAILURES PROBLEMS FollowOn HintSource JobStatus Outcome PassedReason SkipReason Source StatusReason "
         "Trigger WaitingFor"

@@ -1,11 +1,13 @@
-"""Actions: what a job does."""
+"""Actions: what a job does, and the work queues that its runs take items from."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, cast
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, ClassVar, cast
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import (
@@ -24,18 +26,19 @@ from halo_scheduler.grammar.checks import (
     require_whole,
 )
 from halo_scheduler.grammar.english import shortened
-from halo_scheduler.grammar.interval import parse_interval
+from halo_scheduler.grammar.interval import INTERVAL_FORM, parse_interval
 from halo_scheduler.grammar.templates import (
+    VARIABLES,
     parameters_in,
     parameters_in_request,
     referenced_names,
     refuse_references,
     require_prompt,
     require_references,
+    require_secret_name,
     variables_in_request,
 )
 from halo_scheduler.model.codec import Value, decode, put
-from halo_scheduler.model.work_source import WorkSource
 
 # Every user of the computer can read a process's arguments.
 _IN_ENVIRONMENT = "everybody can read a program's arguments: put it into the environment or standard input"
@@ -43,6 +46,86 @@ _OUT_OF_PROMPT = "an agent repeats what it reads: put it into the environment"
 
 _OUT_OF_REMINDER = "everybody who sees the screen can read a notification"
 _LONGEST_REMINDER = 1_000
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}", re.ASCII)
+_LONGEST_LABEL = 50
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSource(Value):
+    """Files in a folder: `ready/`, then `in-progress/`, then `done/` or `failed/`."""
+
+    kind: ClassVar = "folder"
+    path: Annotated[str, "the folder with ready/, in-progress/, done/ and failed/"]
+
+    def __post_init__(self) -> None:
+        if not require_line("path", self.path, longest=4_096).strip():
+            raise ScheduleError("is empty; choose the folder that holds ready/", path="path")
+        # A relative path would depend on the process: the editor, a terminal or the engine.
+        if not (self.path.startswith("~") or _is_absolute(self.path)):
+            raise ScheduleError("must be a whole path, like /home/me/tasks or ~/tasks", path="path")
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        return frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GithubSource(Value):
+    """Issues of a repository with a label; `token` names a secret, empty for a public repository."""
+
+    kind: ClassVar = "github"
+    repository: Annotated[str, "owner/name"]
+    token: Annotated[
+        str, "the name of a secret, which only a person can set; omitted in a change, it stays"
+    ] = ""
+    ready: Annotated[str, "label of issues that are ready to work on"] = "ready"
+    in_progress: Annotated[str, "label of issues in progress"] = "in_progress"
+    base_url: str = "https://api.github.com"
+    closes: Annotated[bool, "whether a success closes the issue"] = False
+    comments: Annotated[bool, "whether a success or a failure leaves a comment on the issue"] = False
+    """Whether a success or a failure leaves a comment on the issue."""
+
+    def __post_init__(self) -> None:
+        if not _REPOSITORY.fullmatch(require_text("repository", self.repository)):
+            raise ScheduleError("must be like owner/name", path="repository")
+        if not {".", ".."}.isdisjoint(self.repository.split("/")):
+            raise ScheduleError("must be like owner/name", path="repository")
+        if require_text("token", self.token):
+            require_secret_name("token", self.token)
+        for name in ("ready", "in_progress"):
+            label = require_line(name, getattr(self, name), longest=_LONGEST_LABEL)
+            if not label.strip() or "," in label:
+                raise ScheduleError("must be one label, without a comma", path=name)
+            put(self, **{name: label.strip()})
+        if self.ready.casefold() == self.in_progress.casefold():
+            raise ScheduleError("must be another label than ready", path="in_progress")
+        require_url("base_url", self.base_url)
+        if "?" in self.base_url or "#" in self.base_url:
+            raise ScheduleError("must be the beginning of addresses, without ? and #", path="base_url")
+        if self.token and not _is_private(self.base_url):
+            raise ScheduleError("must begin with https://, or others could read the token", path="base_url")
+        for name in ("closes", "comments"):
+            require_kind(name, getattr(self, name), bool, "true or false")
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        return frozenset([self.token]) if self.token else frozenset()
+
+
+WorkSource = FolderSource | GithubSource
+
+
+def _is_absolute(path: str) -> bool:
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+
+
+def _is_private(url: str) -> bool:
+    """Return whether the connection cannot be overheard: it is encrypted, or stays on this computer."""
+    from urllib.parse import urlsplit  # noqa: PLC0415 - only for those who have such a source
+
+    parts = urlsplit(url)
+    return parts.scheme == "https" or parts.hostname in _THIS_MACHINE
 
 
 class Redirects(StrEnum):
@@ -60,22 +143,33 @@ class BodyKind(StrEnum):
     JSON = "json"
 
 
+# The fields that commands and prompts share.
+_Directory = Annotated[str | None, "working directory; null for the home directory"]
+_Environment = Annotated[Mapping[str, str], "environment variables to add"]
+_SuccessCodes = Annotated[tuple[int, ...], "the exit codes that mean success"]
+_NoWorkCode = Annotated[int | None, 'the exit code that means "nothing to do"']
+_NeedsInputCode = Annotated[int | None, "the exit code that leaves a question for a person"]
+_Grace = Annotated[str, f"time to exit before it's killed: {INTERVAL_FORM}"]
+_Queue = Annotated[WorkSource | None, "the work queue each run takes an item from; null for none"]
+_VARIABLES = ", ".join(f"{{{{{name}}}}}" for name in VARIABLES)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command(Value):
     """Run a program with arguments (`argv`), or a `line` in a `shell`."""
 
     kind: ClassVar = "command"
-    argv: tuple[str, ...] = ()
-    line: str = ""
-    shell: str = ""
-    directory: str | None = None
-    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
-    stdin: str = ""
-    success_codes: tuple[int, ...] = (0,)
-    no_work_code: int | None = None
-    needs_input_code: int | None = None
-    grace: str = "10s"
-    work_source: WorkSource | None = None
+    argv: Annotated[tuple[str, ...], "the program and its arguments, run without a shell"] = ()
+    line: Annotated[str, "a shell command line, instead of argv"] = ""
+    shell: Annotated[str, "the shell that runs the line, such as /bin/sh"] = ""
+    directory: _Directory = None
+    environment: _Environment = field(default_factory=dict, hash=False)
+    stdin: Annotated[str, "standard input"] = ""
+    success_codes: _SuccessCodes = (0,)
+    no_work_code: _NoWorkCode = None
+    needs_input_code: _NeedsInputCode = None
+    grace: _Grace = "10s"
+    work_source: _Queue = None
 
     def __post_init__(self) -> None:
         put(self, argv=frozen_list("argv", self.argv))
@@ -113,12 +207,12 @@ class HttpRequest(Value):
     """Send an HTTP request; without `expected_statuses`, any 2xx is a success."""
 
     kind: ClassVar = "http"
-    url: str
+    url: Annotated[str, "http or https, without user name and password"]
     method: str = "GET"
-    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    headers: Annotated[Mapping[str, str], "by name"] = field(default_factory=dict, hash=False)
     body: str = ""
-    body_kind: BodyKind = BodyKind.TEXT
-    expected_statuses: tuple[int, ...] = ()
+    body_kind: Annotated[BodyKind, "json is validated and sent with its content type"] = BodyKind.TEXT
+    expected_statuses: Annotated[tuple[int, ...], "status codes that mean success; empty for any 2xx"] = ()
     redirects: Redirects = Redirects.SAME_HOST
 
     def __post_init__(self) -> None:
@@ -166,15 +260,15 @@ class Prompt(Value):
     """Run a prompt with an AI agent; without `agent`, with the default one."""
 
     kind: ClassVar = "prompt"
-    text: str = ""
-    agent: str = ""
-    directory: str | None = None
-    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
-    success_codes: tuple[int, ...] = (0,)
-    no_work_code: int | None = None
-    needs_input_code: int | None = None
-    grace: str = "10s"
-    work_source: WorkSource | None = None
+    text: Annotated[str, f"the prompt; variables: {_VARIABLES}"] = ""
+    agent: Annotated[str, "the name of a configured agent; empty for the default"] = ""
+    directory: _Directory = None
+    environment: _Environment = field(default_factory=dict, hash=False)
+    success_codes: _SuccessCodes = (0,)
+    no_work_code: _NoWorkCode = None
+    needs_input_code: _NeedsInputCode = None
+    grace: _Grace = "10s"
+    work_source: _Queue = None
 
     def __post_init__(self) -> None:
         refuse_references("text", require_text("text", self.text), _OUT_OF_PROMPT)
@@ -215,8 +309,8 @@ class Reminder(Value):
     """Show a desktop notification; succeeds once the desktop's notification service has accepted it."""
 
     kind: ClassVar = "reminder"
-    title: str
-    text: str = ""
+    title: Annotated[str, "title of the desktop notification"]
+    text: Annotated[str, "text below the title; empty for none"] = ""
 
     def __post_init__(self) -> None:
         refuse_references("title", require_label("title", self.title), _OUT_OF_REMINDER)
@@ -261,7 +355,9 @@ def _check_work_source(source: object) -> None:
 
 ProcessAction = Command | Prompt
 """What is done by a process of its own."""
-Action = Command | HttpRequest | Prompt | Reminder | Callback
+EditableAction = Command | HttpRequest | Prompt | Reminder
+"""What a person or an assistant can define; a callback needs a program that embeds Halo."""
+Action = EditableAction | Callback
 
 
 def action_from_dict(data: object) -> Action:

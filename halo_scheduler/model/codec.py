@@ -130,7 +130,7 @@ def _union_decoder(members: tuple[Any, ...]) -> _Decode:
 
 def _decode_plain(hint: type, value: object) -> Any:
     if hint is float and type(value) is int:
-        return value  # JSON knows only numbers; whoever takes it says how large it may be.
+        return value  # JSON has only numbers; the receiver checks the range.
     if type(value) is not hint:
         raise ScheduleError(f"must be {_WORDS[hint]}, not {shown(value)}")
     return value

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import PurePosixPath, PureWindowsPath
-from typing import ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.grammar.checks import require_interval, require_line, require_number, require_whole
-from halo_scheduler.grammar.interval import parse_interval
+from halo_scheduler.grammar.checks import (
+    require_interval,
+    require_line,
+    require_number,
+    require_whole,
+    require_whole_path,
+)
+from halo_scheduler.grammar.interval import INTERVAL_FORM, parse_interval
 from halo_scheduler.model.codec import Value, decode, put
 
 _NO_HOST = re.compile(r"[\s/\[\]@]")
 _LONGEST_HOST = 253
-_LONGEST_PATH = 4_096
 _HIGHEST_PORT = 65_535
 _HIGHEST_LOAD = 10_000
 
@@ -31,8 +35,8 @@ class Network(Value):
     """There is a network connection or, with `host` and `port`, a TCP connection succeeds."""
 
     kind: ClassVar = "network"
-    host: str = ""
-    port: int | None = None
+    host: Annotated[str, "empty for any network connection; else a host that must be reachable"] = ""
+    port: Annotated[int | None, "the TCP port that must accept connections; null without a host"] = None
 
     def __post_init__(self) -> None:
         require_line("host", self.host, longest=_LONGEST_HOST)
@@ -51,7 +55,7 @@ class Idle(Value):
     """Keyboard and mouse have been idle this long."""
 
     kind: ClassVar = "idle"
-    idle: str = "10m"
+    idle: Annotated[str, f"the computer has been idle for at least: {INTERVAL_FORM}"] = "10m"
 
     def __post_init__(self) -> None:
         require_interval("idle", self.idle)
@@ -66,7 +70,7 @@ class Load(Value):
     """The 1-minute load average is below a number."""
 
     kind: ClassVar = "load"
-    below: float
+    below: Annotated[float, "the 1-minute load average is below this"]
 
     def __post_init__(self) -> None:
         put(self, below=require_number("below", self.below, above=0, most=_HIGHEST_LOAD))
@@ -77,13 +81,10 @@ class PathExists(Value):
     """The path exists, for example because a disk is plugged in."""
 
     kind: ClassVar = "path"
-    path: str
+    path: Annotated[str, "a file or folder that must exist; starts with / or ~/"]
 
     def __post_init__(self) -> None:
-        require_line("path", self.path, longest=_LONGEST_PATH)
-        is_absolute = PurePosixPath(self.path).is_absolute() or PureWindowsPath(self.path).is_absolute()
-        if not is_absolute and self.path != "~" and not self.path.startswith("~/"):
-            raise ScheduleError("must be a whole path that begins with / or ~/", path="path")
+        require_whole_path("path", self.path)
 
 
 Condition = MainsPower | Network | Idle | Load | PathExists

@@ -1,10 +1,13 @@
-"""Jobs: the user's definition and the engine's state."""
+"""Jobs: the user's definition with its parameters, and the engine's state."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self, cast
+from types import MappingProxyType
+from typing import Annotated, Any, Self, cast
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import (
@@ -16,20 +19,22 @@ from halo_scheduler.grammar.checks import (
     require_label,
     require_text,
 )
+from halo_scheduler.grammar.english import shortened, shown
+from halo_scheduler.grammar.templates import refuse_references
 from halo_scheduler.model.actions import Action, Callback, HttpRequest, Prompt
 from halo_scheduler.model.codec import Value, decode, encode, put
-from halo_scheduler.model.parameters import require_declared, require_parameters
 from halo_scheduler.model.plans import Hints
 from halo_scheduler.model.policies import Policy
 from halo_scheduler.model.schedules import (
     Entry,
-    Manual,
     Schedule,
     Several,
     combine_with_anchor,
+    events_of,
     schedules_from_list,
 )
 from halo_scheduler.model.situation import NO_DETAILS, WaitingDetails
+from halo_scheduler.model.time_rules import Manual
 from halo_scheduler.model.words import FollowOn, JobStatus, Outcome, Source, StatusReason, WaitingFor
 
 SCHEMA_VERSION = 2
@@ -41,6 +46,94 @@ _NO_HINTS = Hints()
 
 
 MOST_FOLLOWERS = 20
+MOST_PARAMETERS = 50
+LONGEST_PARAMETER_NAME = 50
+MOST_VALUE_BYTES = 8 << 10
+"""No more than an environment variable of a run may have."""
+MOST_INPUT_BYTES = 1_000_000
+
+_PARAMETER_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{LONGEST_PARAMETER_NAME - 1}}}", re.ASCII)
+_OUT_OF_PARAMETER = (
+    "the value is stored with each run and shown: put the secret into the environment or a header"
+)
+
+
+def require_parameter_name(path: str, name: object) -> str:
+    """Refuse text that cannot name a parameter."""
+    if not isinstance(name, str) or not _PARAMETER_NAME.fullmatch(name):
+        raise ScheduleError(
+            f"{shown(name)} cannot name a parameter; use a-z, 0-9 and _, beginning with a letter, like mode "
+            f"(at most {LONGEST_PARAMETER_NAME})",
+            path=path,
+        )
+    return name
+
+
+def require_parameters(path: str, values: object) -> Mapping[str, str]:
+    """Return a read-only copy of parameters with their values."""
+    given = frozen_mapping(path, values)
+    if not given:
+        return given
+    if len(given) > MOST_PARAMETERS:
+        raise ScheduleError(f"a job has at most {MOST_PARAMETERS} parameters", path=path)
+    for name, value in given.items():
+        require_parameter_name(path, name)
+        _require_value(f"{path}.{name}", value)
+    return given
+
+
+def _require_value(path: str, value: str) -> None:
+    refuse_references(path, value, _OUT_OF_PARAMETER)
+    if len(value.encode()) > MOST_VALUE_BYTES:
+        raise ScheduleError(f"is longer than {MOST_VALUE_BYTES} bytes; give long text as input", path=path)
+
+
+def given_parameters(
+    declared: Mapping[str, str], given: object, path: str = "parameters"
+) -> Mapping[str, str]:
+    """Return the values that are given for a run; ScheduleError if one of them is not declared."""
+    values = require_parameters(path, {} if given is None else given)
+    for name in values:
+        if name not in declared:
+            raise ScheduleError(f"there is no parameter {shown(name)}; {_known(declared)}", path=path)
+    return values
+
+
+def still_declared(declared: Mapping[str, str], given: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the value of each declared parameter; given ones that are no longer declared are ignored."""
+    if not declared or not given:
+        return declared
+    return MappingProxyType({name: given.get(name, value) for name, value in declared.items()})
+
+
+def require_declared(path: str, used: frozenset[str], declared: Mapping[str, str]) -> None:
+    """Refuse a text that uses a parameter the job does not have."""
+    for name in sorted(used - declared.keys()):
+        raise ScheduleError(
+            f"{{{{param.{shortened(name)}}}}} is not a parameter of this job; {_known(declared)}", path=path
+        )
+
+
+def require_input(value: object) -> bytes:
+    """Return the input of a run as bytes; text is encoded as UTF-8."""
+    if value is None:
+        return b""
+    if isinstance(value, bytes):
+        content = value
+    else:
+        # A NUL is fine in a file; only the environment variable must be without.
+        text = value.replace("\0", "") if isinstance(value, str) else value
+        require_text("input", text, longest=MOST_INPUT_BYTES)
+        content = str(value).encode()
+    if len(content) > MOST_INPUT_BYTES:
+        raise ScheduleError(f"is longer than {MOST_INPUT_BYTES} bytes", path="input")
+    return content
+
+
+def _known(declared: Mapping[str, str]) -> str:
+    if not declared:
+        return "this job has none"
+    return f"known are {', '.join(declared)}"
 
 
 def schedule_fields(schedule: Schedule | Several) -> dict[str, Any]:
@@ -54,8 +147,10 @@ def schedule_fields(schedule: Schedule | Several) -> dict[str, Any]:
 class Follower(Value):
     """Another job to run when this one finishes."""
 
-    job_id: str
-    on: FollowOn = FollowOn.SUCCESS
+    job_id: Annotated[str, "the job that runs after this one: its id or name"]
+    on: Annotated[FollowOn, "which results start it; failure includes timed-out and interrupted runs"] = (
+        FollowOn.SUCCESS
+    )
 
     def __post_init__(self) -> None:
         require_label("job_id", self.job_id)
@@ -90,6 +185,20 @@ class _SpecFields(Value):
         return () if isinstance(schedule, Manual) else (Entry(schedule),)
 
     @property
+    def events(self) -> tuple[Entry, ...]:
+        """Those of the schedules that are events."""
+        return events_of(self.schedule)
+
+    def parameters_for(self, keys: Iterable[str]) -> Mapping[str, str]:
+        """Return the values for a run by the schedules with these keys; where several set one, the last wins."""
+        if not isinstance(self.schedule, Several):
+            return self.parameters
+        given: dict[str, str] = {}
+        for entry in self.schedule.find(keys):
+            given |= entry.parameters
+        return still_declared(self.parameters, given)
+
+    @property
     def reads_lines(self) -> bool:
         """Whether directives such as `::cost 0.12` in its output are read."""
         chosen = self.policy.reads_lines
@@ -110,6 +219,8 @@ class _StateFields(Value):
     next_source: Source | None = None
     next_keys: tuple[str, ...] = ()
     paused_until: int | None = None
+    skips_next: bool = False
+    """Whether its next slot is skipped, because somebody asked for that."""
     hints: Hints = _NO_HINTS
     errors: int = 0
     last_run_at: int | None = None
@@ -141,13 +252,21 @@ class JobSpec(_SpecFields):
         require_kind("policy", self.policy, Policy, "a Policy")
         require_kind("enabled", self.enabled, bool, "true or false")
         require_instant("anchor_at", self.anchor_at)
-        put(self, metadata=frozen_mapping("metadata", self.metadata))
+        put(
+            self,
+            metadata=frozen_mapping("metadata", self.metadata),
+            parameters=require_parameters("parameters", self.parameters),
+        )
         if self.followers != ():  # Thousands of jobs are read in a tick, and few have some.
             self._check_followers()
         self._check_parameters()
 
     def _check_parameters(self) -> None:
-        put(self, parameters=require_parameters("parameters", self.parameters))
+        """Refuse an action or a schedule that uses parameters the job does not declare."""
+        if isinstance(self.schedule, Several):
+            for index, entry in enumerate(self.schedule.entries):
+                if entry.parameters:
+                    given_parameters(self.parameters, entry.parameters, f"schedules[{index}].parameters")
         if isinstance(self.action, Prompt | HttpRequest):
             for name, used in self.action.used_parameters.items():
                 require_declared(f"action.{name}", used, self.parameters)
@@ -228,5 +347,27 @@ class Job(_SpecFields, _StateFields):
         return self.status_reason if self.status_reason in awaited else None
 
     @property
+    def is_paused(self) -> bool:
+        """Whether the job is paused, also while a run that started before continues."""
+        return self.enabled and self.status_reason is not None
+
+    @property
     def state(self) -> JobState:
         return JobState(**{item.name: getattr(self, item.name) for item in fields(JobState)})
+
+
+def new_job_ids(count: int) -> list[str]:
+    """Return new unique job ids, in ascending order.
+
+    Jobs added together are then adjacent in the database, which makes a tick with many of them cheaper; and those due
+    at the same time start in the order in which they were given.
+    """
+    return sorted(new_job_id() for _ in range(count))
+
+
+def new_job_id() -> str:
+    """Return a new unique job id: a random UUID."""
+    # Not by the uuid module: it inspects the platform when it is loaded, and is slow per id.
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) % 4]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

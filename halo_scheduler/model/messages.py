@@ -22,6 +22,7 @@ class MessageKind(StrEnum):
     EXIT_UNKNOWN = "exit_unknown"
     STOPPED_BY_USER = "stopped_by_user"
     STOPPED_AT_QUIT = "stopped_at_quit"
+    STOPPED_TO_RESTART = "stopped_to_restart"
     TIME_LIMIT = "time_limit"
     FILLED_DISK = "filled_disk"
     CANCELLED_BEFORE_START = "cancelled_before_start"
@@ -123,14 +124,8 @@ class MessageKind(StrEnum):
     OUTPUT_NOT_SHOWN = "output_not_shown"
 
     # What was found about a condition.
-    POWER = "power"
-    NETWORK = "network"
-    HOST_ANSWERS = "host_answers"
-    HOST_SILENT = "host_silent"
+    CONDITION_STATE = "condition_state"
     HOST_TOO_SLOW = "host_too_slow"
-    LAST_INPUT = "last_input"
-    LOAD = "load"
-    PATH = "path"
     FOREIGN_PATH = "foreign_path"
     PATH_CLOSED = "path_closed"
     UNDETECTABLE = "undetectable"
@@ -144,6 +139,9 @@ class MessageKind(StrEnum):
     QUIET_TIME = "quiet_time"
     CONDITIONS_UNMET = "conditions_unmet"
     NOT_AFTER = "not_after"
+    SKIPPED_ON_REQUEST = "skipped_on_request"
+    NOT_AFTER_EVENT = "not_after_event"
+    NOT_REVIEWED = "not_reviewed"
     JOB_PAUSED = "job_paused"
     JOB_IN_TRASH = "job_in_trash"
     MISSED = "missed"
@@ -156,6 +154,7 @@ class MessageKind(StrEnum):
 
     # What is noted on a run.
     ASKED_BY = "asked_by"
+    EVENTS_FOLDED = "events_folded"
     STARTED_ANYWAY = "started_anyway"
     WAITED = "waited"
     WAITED_FOR_SHORTAGE = "waited_for_shortage"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Self, cast
+from typing import Annotated, ClassVar, Self, cast
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import (
@@ -15,10 +15,17 @@ from halo_scheduler.grammar.checks import (
     require_kind,
     require_whole,
 )
-from halo_scheduler.grammar.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_MS, parse_interval
+from halo_scheduler.grammar.interval import (
+    INTERVAL_FORM,
+    MAX_INTERVAL_MS,
+    MINUTE_MS,
+    SECOND_MS,
+    parse_interval,
+)
 from halo_scheduler.model.codec import Value, decode, put
 from halo_scheduler.model.conditions import Condition, require_conditions
 
+MOST_CAUGHT_UP = 100
 MOST_OUTPUT_BYTES = 64 << 20
 """How much of a run's output can be kept; no more is ever gathered."""
 
@@ -27,7 +34,10 @@ class CatchUp(StrEnum):
     """What happens to a slot missed while no engine was awake."""
 
     ONCE = "once"
+    """The newest missed time runs, and counts for the older ones."""
     SKIP = "skip"
+    ALL = "all"
+    """Each missed time runs, oldest first, up to the policy's limit."""
 
 
 class Notify(StrEnum):
@@ -107,8 +117,8 @@ class Backoff(Value):
 class Retry(Value):
     """How often a failed run is retried, and how long after the failure."""
 
-    attempts: int = 0
-    delay_ms: int = MINUTE_MS
+    attempts: Annotated[int, "how often a failed run is retried"] = 0
+    delay_ms: Annotated[int, "delay before each retry"] = MINUTE_MS
 
     def __post_init__(self) -> None:
         require_whole("attempts", self.attempts, 0, 1_000)
@@ -134,8 +144,10 @@ class Limits(Value):
 class Caps(Value):
     """The daily limits of a job: number of runs and total cost; a day ends at local midnight."""
 
-    runs_per_day: int | None = None
-    cost_per_day: float | None = None
+    runs_per_day: Annotated[int | None, "scheduled runs are skipped after this many runs in a day"] = None
+    cost_per_day: Annotated[
+        float | None, "scheduled runs are skipped once the day's runs have cost this much"
+    ] = None
 
     def __post_init__(self) -> None:
         if self.runs_per_day is not None:
@@ -154,34 +166,60 @@ class Policy(Value):
     next run. `output_limit_bytes` is how much of a run's output is kept; None uses the settings.
     """
 
-    time_limit: str | None = "2h"
-    catch_up: CatchUp = CatchUp.ONCE
-    catch_up_max_age: str | None = None
-    max_errors: int = 5
+    time_limit: Annotated[
+        str | None, f"runs that take longer are stopped: {INTERVAL_FORM}; null for no limit"
+    ] = "2h"
+    catch_up: Annotated[CatchUp, "what to do about runs missed while Halo was off"] = CatchUp.ONCE
+    catch_up_limit: Annotated[
+        int, "how many missed runs `all` catches up at most; the newest of them, oldest first"
+    ] = 10
+    catch_up_max_age: Annotated[
+        str | None, f"runs missed longer ago than this aren't caught up: {INTERVAL_FORM}"
+    ] = None
+    max_errors: Annotated[int, "consecutive failures after which the job is disabled; 0 for never"] = 5
     backoff: Backoff = field(default_factory=Backoff.ladder)
     retry: Retry = field(default_factory=Retry)
     limits: Limits = field(default_factory=Limits)
-    jitter_percent: int = 0
-    notify: Notify = Notify.FAILURES
+    jitter_percent: Annotated[int, "random start delay in percent of the interval, 0 to 10"] = 0
+    jitter: Annotated[
+        str | None, f"random start delay instead, up to this duration: {INTERVAL_FORM}; null for none"
+    ] = None
+    is_jitter_fixed: Annotated[bool, "whether each run has the same random delay, drawn once per job"] = False
+    notify: Annotated[Notify, "which results the user is notified about"] = Notify.FAILURES
     caps: Caps = field(default_factory=Caps)
-    reads_lines: bool | None = None
-    conditions: tuple[Condition, ...] = ()
-    condition_deadline: str | None = None
-    in_quiet_time: InQuietTime = InQuietTime.WAIT
-    keep_awake: bool = False
-    assistants_may_run: bool = True
-    output_limit_bytes: int | None = None
+    reads_lines: Annotated[
+        bool | None,
+        "whether output lines such as ::cost 0.12 or ::halo every=5m are read; null: for prompts only",
+    ] = None
+    conditions: Annotated[
+        tuple[Condition, ...],
+        "conditions that must all be met before a scheduled run starts; it waits until then",
+    ] = ()
+    condition_deadline: Annotated[
+        str | None, f"a run that waits longer for its conditions is skipped: {INTERVAL_FORM}; null for never"
+    ] = None
+    in_quiet_time: Annotated[InQuietTime, "what to do when the job is due during quiet hours"] = (
+        InQuietTime.WAIT
+    )
+    keep_awake: Annotated[bool, "whether to prevent sleep while it runs"] = False
+    assistants_may_run: Annotated[bool, "whether assistants may run it; only a person can change that"] = True
+    output_limit_bytes: Annotated[
+        int | None, "how much of each run's output to keep; null for the setting"
+    ] = None
 
     def __post_init__(self) -> None:
-        for name in ("time_limit", "catch_up_max_age", "condition_deadline"):
+        for name in ("time_limit", "catch_up_max_age", "condition_deadline", "jitter"):
             if getattr(self, name) is not None:
                 require_interval(name, getattr(self, name))
         put(self, catch_up=require_choice(CatchUp, self.catch_up, path="catch_up"))
+        require_whole("catch_up_limit", self.catch_up_limit, 1, MOST_CAUGHT_UP)
         require_whole("max_errors", self.max_errors, 0, 1_000_000)
         require_kind("backoff", self.backoff, Backoff, "a Backoff")
         require_kind("retry", self.retry, Retry, "a Retry")
         require_kind("limits", self.limits, Limits, "Limits")
         require_jitter(self.jitter_percent)
+        if self.jitter is not None and self.jitter_percent:
+            raise ScheduleError("give a duration or a percentage, not both", path="jitter")
         put(self, notify=require_choice(Notify, self.notify, path="notify"))
         require_kind("caps", self.caps, Caps, "Caps")
         if self.reads_lines is not None:
@@ -189,7 +227,7 @@ class Policy(Value):
         put(self, conditions=frozen_list("conditions", self.conditions))
         require_conditions(self.conditions)
         put(self, in_quiet_time=require_choice(InQuietTime, self.in_quiet_time, path="in_quiet_time"))
-        for name in ("keep_awake", "assistants_may_run"):
+        for name in ("is_jitter_fixed", "keep_awake", "assistants_may_run"):
             require_kind(name, getattr(self, name), bool, "true or false")
         if self.output_limit_bytes is not None:
             require_whole("output_limit_bytes", self.output_limit_bytes, 0, MOST_OUTPUT_BYTES)
@@ -201,6 +239,16 @@ class Policy(Value):
     @property
     def catch_up_max_age_ms(self) -> int | None:
         return None if self.catch_up_max_age is None else parse_interval(self.catch_up_max_age)
+
+    @property
+    def jitter_ms(self) -> int:
+        """The longest random delay if it is a duration, else 0."""
+        return 0 if self.jitter is None else parse_interval(self.jitter)
+
+    @property
+    def has_jitter(self) -> bool:
+        """Whether runs start with a random delay."""
+        return bool(self.jitter_percent) or self.jitter is not None
 
     @property
     def condition_deadline_ms(self) -> int | None:

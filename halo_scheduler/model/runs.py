@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,7 +18,8 @@ from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
 class Run(Value):
     """One attempt to run a job, or the record of one that did not happen. Only scheduled runs have a slot.
 
-    `caused_by` is the run whose end started this one, of another job. `schedule_keys` name those of several
+    `caused_by` is the run whose end started this one, of another job. `event_id` is the event
+    that started it. `schedule_keys` name those of several
     schedules that it comes from. `parameters` and an input of `input_bytes` are what it was given. `message` says
     why it ended as it did, and
     `notes` what else was found out about it; `error` and `note` are both in words, as the store reads them.
@@ -52,6 +54,7 @@ class Run(Value):
     work_title: str = ""
     work_url: str = ""
     caused_by: str | None = None
+    event_id: str | None = None
     schedule_keys: tuple[str, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
     input_bytes: int = 0
@@ -94,3 +97,13 @@ class Question(Value):
     settled_at: int | None = None
     answer_run_id: str | None = None
     work_id: str = ""
+
+
+def new_run_id() -> str:
+    """Return a new unique run id."""
+    return os.urandom(16).hex()
+
+
+def new_question_id() -> str:
+    """Return a new unique question id."""
+    return new_run_id()

@@ -4,114 +4,66 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import count
-from typing import Any, ClassVar, Self, cast
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import (
     frozen_list,
-    parse_instant,
+    frozen_mapping,
+    require_choice,
+    require_date,
     require_instant,
-    require_interval,
     require_kind,
     require_text,
 )
-from halo_scheduler.grammar.cron import CronExpression, parse_cron
-from halo_scheduler.grammar.interval import SECOND_MS, parse_interval
-from halo_scheduler.grammar.zone import find_zone
-from halo_scheduler.model.codec import OwnForm, Value, as_object, decode, decode_under, put
+from halo_scheduler.model.calendars import EVERY_DAY, Calendar, take_calendar
+from halo_scheduler.model.codec import OwnForm, as_object, decode, decode_under, put
+from halo_scheduler.model.events import Event, OnFile, OnSession, OnWebhook
+from halo_scheduler.model.time_rules import After, Cron, Dated, Every, Manual, Once, calendar_for
 
-SHORTEST_EVERY_MS = 10 * SECOND_MS
-
-
-@dataclass(frozen=True, slots=True)
-class Every(Value):
-    """Run at a fixed interval, counted from the job's anchor."""
-
-    kind: ClassVar = "every"
-    every: str
-
-    def __post_init__(self) -> None:
-        require_interval("every", self.every)
-
-    @property
-    def every_ms(self) -> int:
-        """The effective interval: never below 10 s."""
-        return max(parse_interval(self.every), SHORTEST_EVERY_MS)
-
-    @property
-    def is_raised(self) -> bool:
-        """Whether a shorter interval was given than is in effect."""
-        return parse_interval(self.every) < SHORTEST_EVERY_MS
-
-
-@dataclass(frozen=True, slots=True)
-class After(Value):
-    """Run this long after the previous run ended."""
-
-    kind: ClassVar = "after"
-    after: str
-
-    def __post_init__(self) -> None:
-        require_interval("after", self.after)
-
-    @property
-    def after_ms(self) -> int:
-        return parse_interval(self.after)
-
-
-@dataclass(frozen=True, slots=True)
-class Cron(Value):
-    """Run at the times of a cron expression; a time zone of None is the computer's."""
-
-    kind: ClassVar = "cron"
-    cron: str
-    timezone: str | None = None
-
-    def __post_init__(self) -> None:
-        require_text("cron", self.cron)
-        try:
-            parse_cron(self.cron)
-        except ScheduleError as error:
-            raise error.under("cron") from None
-        if self.timezone is not None:
-            require_text("timezone", self.timezone)
-            try:
-                find_zone(self.timezone)
-            except ScheduleError as error:
-                raise error.under("timezone") from None
-
-    @property
-    def expression(self) -> CronExpression:
-        return parse_cron(self.cron)
-
-
-@dataclass(frozen=True, slots=True)
-class Once(Value):
-    """Run once, at an instant: epoch milliseconds, or ISO 8601 text with an offset."""
-
-    kind: ClassVar = "once"
-    at: int | str
-
-    def __post_init__(self) -> None:
-        require_instant("at", self.due_at)
-
-    @property
-    def due_at(self) -> int:
-        return parse_instant("at", self.at) if isinstance(self.at, str) else self.at
-
-
-@dataclass(frozen=True, slots=True)
-class Manual(Value):
-    """Run only manually, or after another job."""
-
-    kind: ClassVar = "manual"
-
-
-Schedule = Every | After | Cron | Once | Manual
+Schedule = Every | After | Cron | Once | Manual | OnFile | OnSession | OnWebhook
 MOST_SCHEDULES = 100
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,19}", re.ASCII)
+
+
+class Overlap(StrEnum):
+    """What happens when a schedule is due while the job still runs."""
+
+    SKIP = "skip"
+    """The run under way counts for the times that pass while it lasts."""
+    QUEUE = "queue"
+    """The times that pass run afterwards, one after the other."""
+    LATEST = "latest"
+    """The newest time that passed runs afterwards."""
+    RESTART = "restart"
+    """The run under way is stopped, and a new one starts once it is gone."""
+
+
+_OWN_FIELDS: dict[str, Any] = {
+    "key": str,
+    "anchor_at": int | None,
+    "parameters": Mapping[str, str],
+    "on_overlap": Overlap | None,
+    "from_date": str | None,
+    "until_date": str | None,
+}
+"""The fields of an entry beside those of its schedule."""
+ENTRY_KEYS = {"from_date": "from", "until_date": "until"}
+"""The JSON keys of fields that cannot have the same name in Python."""
+_DAY_KEYS = ENTRY_KEYS | {"calendar": "only"}
+
+
+class Timing(NamedTuple):
+    """What the times of one of several schedules depend on; edits keep the key of an entry with the same."""
+
+    schedule: Schedule
+    anchor_at: int | None
+    from_date: str | None
+    until_date: str | None
+    calendar: Calendar
 
 
 def is_key(text: str) -> bool:
@@ -123,12 +75,26 @@ def is_key(text: str) -> bool:
 class Entry(OwnForm):
     """One of several schedules of a job; edits keep its key, by which runs name it.
 
-    An `every` counts from its own anchor, if it has one, else from the job's.
+    An `every` counts from its own anchor, if it has one, else from the job's. Its days are those of the zone of a cron
+    expression, else of the computer's. Its runs get its parameters, and the job's defaults for the others.
     """
 
     schedule: Schedule
-    key: str = ""
-    anchor_at: int | None = None
+    key: Annotated[str, "short name of this schedule, stored with its runs; if omitted, a number"] = ""
+    anchor_at: Annotated[
+        int | None, "start of the first interval, in epoch milliseconds; null for the job's anchor"
+    ] = None
+    parameters: Annotated[
+        Mapping[str, str], "values of the job's parameters for the runs of this schedule"
+    ] = field(default_factory=dict, hash=False)
+    on_overlap: Annotated[
+        Overlap | None,
+        "what to do when it is due while the job still runs: skip it, queue every time that passes, run only the "
+        "latest of them afterwards, or restart the job; null to skip",
+    ] = None
+    from_date: Annotated[str | None, "first day of this schedule, like 2026-05-01; null for no limit"] = None
+    until_date: Annotated[str | None, "last day of this schedule, like 2026-12-31; null for no limit"] = None
+    calendar: Calendar = EVERY_DAY
 
     def __post_init__(self) -> None:
         require_kind("schedule", self.schedule, Schedule, "one schedule, like Every('15m')")
@@ -136,11 +102,56 @@ class Entry(OwnForm):
             raise ScheduleError("a manual job has no other schedules; leave `manual` out", path="kind")
         if self.key and not is_key(require_text("key", self.key)):
             raise ScheduleError("must be a short name of a-z, 0-9, - and _, like 1 or morning", path="key")
+        if self.parameters:
+            put(self, parameters=frozen_mapping("parameters", self.parameters))
+        if self.on_overlap is not None:
+            put(self, on_overlap=require_choice(Overlap, self.on_overlap, path="on_overlap"))
+            if isinstance(self.schedule, After):
+                raise ScheduleError(
+                    "a schedule with `after` is never due while the job runs", path="on_overlap"
+                )
+        if not self.calendar.has_days:
+            put(self, calendar=EVERY_DAY)
+        if self.is_limited:
+            self._check_days()
         if self.anchor_at is None:
             return
         require_instant("anchor_at", self.anchor_at)
         if not isinstance(self.schedule, Every):
             raise ScheduleError("only `every` counts from an anchor", path="anchor_at")
+
+    def _check_days(self) -> None:
+        require_kind("calendar", self.calendar, Calendar, "a Calendar")
+        if not isinstance(self.schedule, Dated):
+            path = next(
+                path for name, path in _DAY_KEYS.items() if getattr(self, name) not in (None, EVERY_DAY)
+            )
+            raise ScheduleError("only `every`, `after` and `cron` can be limited to some days", path=path)
+        if self.calendar != calendar_for(self.schedule, self.calendar):
+            raise ScheduleError("only the fixed times of `cron` can move", path="shift")
+        for name, path in ENTRY_KEYS.items():
+            require_date(path, getattr(self, name) or "1970-01-01")
+        if (self.from_date or "") > (self.until_date or "9999"):
+            raise ScheduleError(f"must not lie before the first day, {self.from_date}", path="until")
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there are days without its times: before a first or after a last day, or by its calendar."""
+        return self.from_date is not None or self.until_date is not None or self.calendar is not EVERY_DAY
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether as the only schedule of a job it says nothing but the schedule itself."""
+        return not self.parameters and self.on_overlap is None and not self.is_limited
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its times depend on the computer's time zone."""
+        return self.schedule.timezone is None if isinstance(self.schedule, Cron) else self.is_limited
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(self.schedule, self.anchor_at, self.from_date, self.until_date, self.calendar)
 
     def anchor(self, job_anchor_at: int) -> int:
         """Return the instant that an `every` counts from."""
@@ -148,16 +159,22 @@ class Entry(OwnForm):
 
     def to_dict(self) -> dict[str, Any]:
         anchor = {} if self.anchor_at is None else {"anchor_at": self.anchor_at}
-        return {"key": self.key, **self.schedule.to_dict(), **anchor}
+        dates = {key: day for name, key in ENTRY_KEYS.items() if (day := getattr(self, name))}
+        values = {"parameters": dict(self.parameters)} if self.parameters else {}
+        overlap = {} if self.on_overlap is None else {"on_overlap": str(self.on_overlap)}
+        own = anchor | dates | self.calendar.to_dict() | values | overlap
+        return {"key": self.key, **self.schedule.to_dict(), **own}
 
     @classmethod
     def from_form(cls, data: object) -> Self:
-        own = {name: item for name, item in as_object(data).items() if name in ("key", "anchor_at")}
-        rest = {name: item for name, item in as_object(data).items() if name not in own}
-        for name, kind in (("key", str), ("anchor_at", int | None)):
-            if name in own:
-                decode_under(name, kind, own[name])
-        return cls(decode(Schedule, rest), **cast("dict[str, Any]", own))
+        rest = dict(as_object(data))
+        own: dict[str, Any] = {"calendar": take_calendar(rest)}
+        for name, hint in _OWN_FIELDS.items():
+            key = ENTRY_KEYS.get(name, name)
+            if key in rest:
+                own[name] = rest.pop(key)
+                decode_under(key, hint, own[name])
+        return cls(decode(Schedule, rest), **own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +214,11 @@ class Several(OwnForm):
 def _with_keys(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Give each entry without a key the first free number; refuse a key or a schedule that is there twice."""
     taken: dict[str, int] = {}
-    meanings: dict[tuple[Schedule, int | None], int] = {}
+    timings: dict[Timing, int] = {}
     for index, entry in enumerate(entries):
         if entry.key and taken.setdefault(entry.key, index) != index:
             raise ScheduleError("is the key of another schedule too", path=f"schedules[{index}].key")
-        if meanings.setdefault((entry.schedule, entry.anchor_at), index) != index:
+        if timings.setdefault(entry.timing, index) != index:
             raise ScheduleError("the same schedule is there twice", path=f"schedules[{index}]")
     free = (str(number) for number in count(1) if str(number) not in taken)
     return tuple(entry if entry.key else replace(entry, key=next(free)) for entry in entries)
@@ -212,12 +229,13 @@ def combine(schedules: Iterable[Schedule | Several | Entry]) -> Schedule | Sever
     entries: list[Entry] = []
     for index, item in enumerate(schedules):
         try:
-            entries += _entries_of_item(item)
+            entries += entries_of(item)
         except ScheduleError as error:
             raise error.under(f"schedules[{index}]") from None
     if not entries:
         raise ScheduleError("is empty; say when the job runs", path="schedules")
-    return entries[0].schedule if len(entries) == 1 else Several(tuple(entries))
+    is_plain = len(entries) == 1 and entries[0].is_plain
+    return entries[0].schedule if is_plain else Several(tuple(entries))
 
 
 def combine_with_anchor(
@@ -237,21 +255,22 @@ def schedules_of(schedule: Schedule | Several) -> tuple[Schedule, ...]:
     return schedule.schedules if isinstance(schedule, Several) else (schedule,)
 
 
+def events_of(schedule: Schedule | Several) -> tuple[Entry, ...]:
+    """Return those of one or several schedules that are events; an only one has no key."""
+    if isinstance(schedule, Several):
+        return tuple(entry for entry in schedule.entries if isinstance(entry.schedule, Event))
+    return (Entry(schedule),) if isinstance(schedule, Event) else ()
+
+
+def gives_times(schedule: Schedule | Several) -> bool:
+    """Return whether a schedule has a time rule; events and manual runs have no times."""
+    return not all(isinstance(item, Manual | Event) for item in schedules_of(schedule))
+
+
 def shared_zone(schedule: Schedule | Several) -> str | None:
     """Return the time zone of all cron schedules, if it is the same one."""
     zones = {item.timezone for item in schedules_of(schedule) if isinstance(item, Cron)}
     return zones.pop() if len(zones) == 1 else None
-
-
-def without_after(schedule: Schedule | Several) -> Schedule | Several:
-    """Return the schedules with fixed times: all but `after`, whose times depend on the ends of runs."""
-    if isinstance(schedule, Several):
-        entries = [entry for entry in schedule.entries if not isinstance(entry.schedule, After)]
-        if len(entries) == len(schedule.entries):
-            return schedule
-        # Of one entry, an anchor of its own must not get lost.
-        return Several(tuple(entries)) if entries else Manual()
-    return Manual() if isinstance(schedule, After) else schedule
 
 
 def combine_like(
@@ -259,21 +278,17 @@ def combine_like(
 ) -> Schedule | Several:
     """Return several schedules as one value; those that were there before keep their keys."""
     entries = before.entries if isinstance(before, Several) else ()
-    return combine(with_keys(schedules, {(one.schedule, one.anchor_at): one.key for one in entries}))
+    return combine(with_keys(schedules, {one.timing: one.key for one in entries}))
 
 
-def with_keys(
-    schedules: Iterable[Schedule | Several | Entry], known: Mapping[tuple[Schedule, int | None], str]
-) -> list[Entry]:
+def with_keys(schedules: Iterable[Schedule | Several | Entry], known: Mapping[Timing, str]) -> list[Entry]:
     """Return entries, of which those without a key get the known one of the same schedule."""
-    entries = [entry for item in schedules for entry in _entries_of_item(item)]
-    return [
-        entry if entry.key else replace(entry, key=known.get((entry.schedule, entry.anchor_at), ""))
-        for entry in entries
-    ]
+    entries = [entry for item in schedules for entry in entries_of(item)]
+    return [entry if entry.key else replace(entry, key=known.get(entry.timing, "")) for entry in entries]
 
 
-def _entries_of_item(item: Schedule | Several | Entry) -> tuple[Entry, ...]:
+def entries_of(item: Schedule | Several | Entry) -> tuple[Entry, ...]:
+    """Return one or several schedules as entries."""
     if isinstance(item, Several):
         return item.entries
     return (item if isinstance(item, Entry) else Entry(item),)

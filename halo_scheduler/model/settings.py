@@ -1,7 +1,8 @@
-"""The settings of the whole program, and the agents that run prompts."""
+"""The settings of the whole program: among them quiet hours, and the agents that run prompts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,14 +16,17 @@ from halo_scheduler.grammar.checks import (
     require_interval,
     require_kind,
     require_label,
+    require_line,
     require_text,
     require_whole,
 )
+from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.templates import refuse_references
+from halo_scheduler.grammar.zone import find_zone
 from halo_scheduler.model import Notify
 from halo_scheduler.model.codec import Value, put
 from halo_scheduler.model.policies import MOST_OUTPUT_BYTES, Policy
-from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, QuietTime
+from halo_scheduler.model.webhooks import LOOPBACK, USUAL_PORT, Place
 
 PROMPT = "{prompt}"
 PROMPT_FILE = "{prompt_file}"
@@ -33,6 +37,100 @@ _MOST_CONCURRENT = 1_000
 _MOST_RUNS = 10_000_000
 _MOST_DAYS = 36_500
 _MOST_BYTES = 1 << 50
+_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00", re.ASCII)
+_LONGEST_NAME = 60
+# Lower ones are for the system's own services.
+_LOWEST_PORT, _HIGHEST_PORT = 1_024, 65_535
+MOST_QUIET_TIMES = 100
+
+
+class Weekday(StrEnum):
+    """A day of the week, in the order of the calendar."""
+
+    MONDAY = "mon"
+    TUESDAY = "tue"
+    WEDNESDAY = "wed"
+    THURSDAY = "thu"
+    FRIDAY = "fri"
+    SATURDAY = "sat"
+    SUNDAY = "sun"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuietTime(Value):
+    """From one wall time to another on the days on which it begins; an end that is not later is on the next day.
+
+    Without a group it applies to all jobs; without a zone it uses the computer's.
+    """
+
+    name: str = ""
+    group: str | None = None
+    days: tuple[Weekday, ...] = tuple(Weekday)
+    start: str = "22:00"
+    end: str = "06:00"
+    timezone: str | None = None
+
+    def __post_init__(self) -> None:
+        require_line("name", self.name, longest=_LONGEST_NAME)
+        if self.group is not None:
+            require_label("group", self.group)
+        days = {require_choice(Weekday, day, path="days") for day in frozen_list("days", self.days)}
+        if not days:
+            raise ScheduleError("choose at least one day", path="days")
+        put(self, days=tuple(day for day in Weekday if day in days))
+        for name in ("start", "end"):
+            text = getattr(self, name)
+            if not isinstance(text, str) or not _TIME.fullmatch(text):
+                raise ScheduleError(f"must be a time of day like 22:00, not {shown(text)}", path=name)
+        if self.start == "24:00":
+            raise ScheduleError("must be before 24:00; write 00:00 and the next day", path="start")
+        if self.timezone is not None:
+            require_line("timezone", self.timezone)
+            try:
+                find_zone(self.timezone)
+            except ScheduleError as error:
+                raise error.under("timezone") from None
+
+    @property
+    def start_s(self) -> int:
+        """The second of the day on which it begins."""
+        return _seconds(self.start)
+
+    @property
+    def length_s(self) -> int:
+        """How many seconds of wall time it lasts; the same start and end are a whole day."""
+        length_s = _seconds(self.end) - self.start_s
+        return length_s if length_s > 0 else length_s + _seconds("24:00")
+
+    def is_for(self, group: str | None) -> bool:
+        """Return whether it applies to jobs of a group."""
+        return self.group is None or self.group == group
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """The quiet hours at an instant: those that end last, and until when no scheduled run starts."""
+
+    until: int
+    by: QuietTime
+
+
+def _seconds(time_of_day: str) -> int:
+    hours, minutes = time_of_day.split(":")
+    return int(hours) * 3600 + int(minutes) * 60
+
+
+def _require_address(path: str, value: object) -> None:
+    """Refuse text that is not the numeric address of a computer."""
+    from ipaddress import ip_address  # noqa: PLC0415 - slow to load, for those who listen elsewhere
+
+    text = require_line(path, value)
+    try:
+        ip_address(text)
+    except ValueError:
+        raise ScheduleError(
+            f"must be an address of this computer, like {LOOPBACK}, not {shown(text)}", path=path
+        ) from None
 
 
 class Delivery(StrEnum):
@@ -128,6 +226,14 @@ class Settings:
     default_agent: str = PRESETS[0].name
     assistants: AssistantAccess = AssistantAccess.RUN
     quiet_times: tuple[QuietTime, ...] = ()
+    webhooks: bool = False
+    webhook_port: int = USUAL_PORT
+    webhook_address: str = LOOPBACK
+
+    @property
+    def webhook_place(self) -> Place | None:
+        """Where to listen for webhooks; None while they are off."""
+        return Place(self.webhook_address, self.webhook_port) if self.webhooks else None
 
     def policy_of_new(self, *, is_http: bool = False) -> Policy:
         """Return the policy that a new job starts with, in the window as in the terminal."""
@@ -141,7 +247,7 @@ class Settings:
             raise ScheduleError(
                 "the settings cannot follow themselves; choose none, failures or all", path="notify"
             )
-        for name in ("start_hidden", "autostart_asked", "closing_explained"):
+        for name in ("start_hidden", "autostart_asked", "closing_explained", "webhooks"):
             require_kind(name, getattr(self, name), bool, "true or false")
         object.__setattr__(
             self, "assistants", require_choice(AssistantAccess, self.assistants, path="assistants")
@@ -153,6 +259,9 @@ class Settings:
         require_whole("runs_kept_days", self.runs_kept_days, 1, _MOST_DAYS)
         require_whole("output_kept_bytes", self.output_kept_bytes, 0, _MOST_BYTES)
         require_whole("output_limit_bytes", self.output_limit_bytes, 0, MOST_OUTPUT_BYTES)
+        require_whole("webhook_port", self.webhook_port, _LOWEST_PORT, _HIGHEST_PORT)
+        if self.webhook_address != LOOPBACK:
+            _require_address("webhook_address", self.webhook_address)
         self._check_agents()
         object.__setattr__(self, "quiet_times", frozen_list("quiet_times", self.quiet_times))
         if len(self.quiet_times) > MOST_QUIET_TIMES:

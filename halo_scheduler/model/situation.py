@@ -21,7 +21,8 @@ from halo_scheduler.model.words import (
 
 if TYPE_CHECKING:
     from halo_scheduler.model.conditions import Condition
-    from halo_scheduler.model.quiet_times import Quiet
+    from halo_scheduler.model.schedules import Schedule
+    from halo_scheduler.model.settings import Quiet
 
 LATE_MS = MINUTE_MS
 """A run that has not started this long after its planned time is late; up to then it is about to start."""
@@ -71,6 +72,11 @@ class Waiting(NamedTuple):
     capacity: Capacity | None = None
     cause_name: str = ""
     is_manual: bool = False
+
+    @property
+    def may_pass_group(self) -> bool:
+        """Whether it is a manual run that waits for the limit of its group, which it may ignore."""
+        return self.is_manual and self.capacity is not None and self.capacity.group is not None
 
 
 def waited_message(kind: WaitingFor, details: WaitingDetails) -> Message:
@@ -168,16 +174,23 @@ class Situation(NamedTuple):
     """The oldest open question."""
     waiting: Waiting | None = None
     blocker: SkipReason | None = None
-    """Why its planned run will be skipped as things are: an open question, a daily limit, a quiet time."""
+    """Why its planned run will be skipped as things are: a request, an open question, a daily limit, a quiet time."""
     quiet: Quiet | None = None
     """The quiet time that its planned run falls into."""
     next_run_at: int | None = None
     next_source: Source | None = None
+    then_at: int | None = None
+    """When it runs after its planned run, if somebody asked to skip that one."""
+    later_at: int | None = None
+    """When its next planned manual run is."""
     after: tuple[str, ...] = ()
     """The names of the jobs whose ends start it."""
+    events: tuple[Schedule, ...] = ()
+    """The events that start it."""
     errors: int = 0
     last_run_at: int | None = None
     last_outcome: Outcome | None = None
+    resumed_since_run: bool = False
 
     @property
     def kind(self) -> SituationKind:
@@ -208,6 +221,19 @@ class Situation(NamedTuple):
         return SituationKind.FAILING if self.is_failing else SituationKind.READY
 
     @property
+    def starts_at(self) -> int | None:
+        """When it runs next as things are, also manually: after quiet hours or a skipped run; None if it does not."""
+        planned_at = self.next_run_at if self.quiet is None else self.quiet.until
+        if self.blocker is not None:
+            planned_at = self.then_at
+        return min((at for at in (planned_at, self.later_at) if at is not None), default=None)
+
+    @property
+    def is_later_next(self) -> bool:
+        """Whether its next run is a planned manual one."""
+        return self.later_at is not None and self.later_at == self.starts_at
+
+    @property
     def is_held(self) -> bool:
         """Whether its planned run will be skipped because of an open question or a daily limit."""
         return self.blocker in (SkipReason.NEEDS_INPUT, SkipReason.CAP)
@@ -219,8 +245,9 @@ class Situation(NamedTuple):
 
     @property
     def is_failing(self) -> bool:
-        """Whether its last run failed, manual runs included, or it was disabled after failures."""
-        return self.errors > 0 or self.last_outcome in ERRORS or self.reason is StatusReason.ERRORS
+        """Whether it failed since it was last resumed, manual runs included, or was disabled after failures."""
+        has_failed = self.last_outcome in ERRORS and not self.resumed_since_run
+        return self.errors > 0 or has_failed or self.reason is StatusReason.ERRORS
 
     def is_late(self, now_ms: int) -> bool:
         """Return whether its planned run should have started and no known reason delays it."""

@@ -23,13 +23,14 @@ ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
 FAILURES = (*ERRORS, Outcome.INTERRUPTED)
 """The outcomes of runs that started and did not do their work."""
 PROBLEMS = (*FAILURES, Outcome.MISSED)
-"""The outcomes that a person should look at."""
+"""The outcomes that need attention."""
 
 
 class Trigger(StrEnum):
     """What started a run."""
 
     SCHEDULE = "schedule"
+    EVENT = "event"
     MANUAL = "manual"
     CHAIN = "chain"
     ANSWER = "answer"
@@ -54,6 +55,10 @@ class Source(StrEnum):
     MANUAL = "manual"
 
 
+BY_SCHEDULE = (Source.EVERY, Source.AFTER, Source.CRON, Source.ONCE)
+"""The rules that are schedules; each has the kind of its schedule as its value."""
+
+
 class SkipReason(StrEnum):
     """Why a job did not run."""
 
@@ -71,6 +76,8 @@ class SkipReason(StrEnum):
     SOURCE_UNAVAILABLE = "source_unavailable"
     MISSED = "missed"
     UNSUPPORTED_TYPE = "unsupported_type"
+    RESTARTED = "restarted"
+    USER = "user"
 
 
 class PassedReason(StrEnum):

@@ -21,9 +21,9 @@ from halo_scheduler.model import (
     SkipReason,
     StatusReason,
 )
+from halo_scheduler.model.actions import GithubSource, WorkSource
 from halo_scheduler.model.changes import Actor, ChangeKind
 from halo_scheduler.model.settings import AssistantAccess
-from halo_scheduler.model.work_source import GithubSource, WorkSource
 from halo_scheduler.rules.chains import with_followers
 from halo_scheduler.rules.edit import Edit
 from halo_scheduler.rules.statistics import usage
@@ -117,6 +117,15 @@ def check_trigger(edit: Edit, record: JobRecord) -> None:
             f"{record.spec.name} has used up what it may cost today; a person can still run it",
             SkipReason.CAP,
         )
+
+
+def check_given(edit: Edit, record: JobRecord, values: Mapping[str, str], content: bytes) -> None:
+    """Refuse invisible characters in what an assistant gives a run: an agent may obey what no person sees."""
+    if not edit.actor.is_assistant:
+        return
+    text = content.decode(errors="replace").replace("\r\n", "\n")
+    declared = {"parameters": dict(record.spec.parameters)}
+    _refuse_hidden({"parameters": dict(values), "input": text}, declared)
 
 
 def pausing_assistant(store: Store, record: JobRecord) -> str | None:

@@ -1,4 +1,4 @@
-"""Holds: an open question or a reached daily limit keeps a due job from starting."""
+"""Holds: a wish to skip it, an open question or a reached daily limit keeps a due job from starting."""
 
 from __future__ import annotations
 
@@ -38,12 +38,17 @@ class Holds:
         self._day = ""
 
     def find(self, record: JobRecord, *, is_slot: bool = True) -> Hold | None:
-        """Return the hold of a due job, or None; an open question comes before a daily limit.
+        """Return the hold of a due job, or None: that its slot is to be skipped, an open question, a daily limit.
 
         A chain run is not a slot: it does not use up a `once`.
         """
-        hold = self._find(record)
+        hold = self._find_skip(record) if is_slot and record.skips_next else self._find(record)
         return hold.for_slot(record) if hold is not None and is_slot else hold
+
+    def _find_skip(self, record: JobRecord) -> Hold:
+        asked = self._store.events.last(record.id, EventKind.NEXT_SKIPPED)
+        assistant = None if asked is None else asked.assistant
+        return Hold(SkipReason.USER, message(MessageKind.SKIPPED_ON_REQUEST, assistant=assistant))
 
     def _find(self, record: JobRecord) -> Hold | None:
         question = self._asked.get(record.id)

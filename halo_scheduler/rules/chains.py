@@ -19,7 +19,7 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.runs import new_run_id
 from halo_scheduler.model.situation import asked_waiting
 from halo_scheduler.model.words import FAILURES
 from halo_scheduler.rules.situation import Capacities
@@ -37,6 +37,7 @@ _STARTED_BY = {
 }
 
 GONE = "a deleted job"
+AN_EVENT = "an event"
 _LOOKED_BACK = 100
 _LONGEST_CIRCLE = 8
 
@@ -64,6 +65,16 @@ def ask_instead_of_retry(store: Store, record: JobRecord) -> list[Change]:
     if record.attempt == 1 or record.slot_at is None or not record.spec.followers:
         return []
     last = store.runs.get_attempt(record.id, record.slot_at, record.attempt - 1)
+    if last is None or last.finished_at is None:
+        return []
+    return ask_for_followers(store, record, last, last.outcome, last.finished_at)
+
+
+def ask_instead_of_event_retry(store: Store, record: JobRecord, request: Request) -> list[Change]:
+    """Request the next jobs of the failed run of an event whose retry was dropped: it was the last attempt."""
+    if request.attempt == 1 or request.event_id is None or not record.spec.followers:
+        return []
+    last = store.runs.get_event(request.event_id, request.attempt - 1)
     if last is None or last.finished_at is None:
         return []
     return ask_for_followers(store, record, last, last.outcome, last.finished_at)
@@ -108,7 +119,10 @@ class Chain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingRun:
-    """A chain run waiting since `at`; without a kind, the engine has not considered it yet."""
+    """A run that another run or an event asked for, waiting since `at`.
+
+    Without a kind, the engine has not considered it yet. An event has no `caused_by`.
+    """
 
     run_id: str
     job_id: str
@@ -158,9 +172,9 @@ def chain_of(store: Store, record: JobRecord) -> Chain:
     return Chain(before=tuple(sorted(before, key=lambda link: link.name)), after=after)
 
 
-def waiting_runs(store: Store) -> list[WaitingRun]:
-    """Return the waiting chain runs, longest wait first."""
-    requests = store.requests.chain_runs()
+def waiting_runs(store: Store, now_ms: int) -> list[WaitingRun]:
+    """Return the waiting runs that other runs and events ask for, longest wait first."""
+    requests = store.requests.queued(now_ms)
     causes = store.history.get_many(request.payload for request in requests) if requests else {}
     wanted = {*(run.job_id for run in causes.values()), *(request.job_id for request in requests)}
     jobs = store.jobs.get_many(wanted) if requests else {}
@@ -178,7 +192,7 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
                 job_id=request.job_id,
                 caused_by=request.payload,
                 cause_job_id="" if cause is None else cause.job_id,
-                cause_name=GONE if job is None else job.spec.name,
+                cause_name=_cause_name(request, job),
                 at=request.at,
                 waiting_for=request.waiting_for,
                 waiting_details=request.waiting_details,
@@ -189,8 +203,14 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
     return waiting
 
 
+def _cause_name(request: Request, job: JobRecord | None) -> str:
+    if request.kind is RequestKind.EVENT:
+        return AN_EVENT
+    return GONE if job is None else job.spec.name
+
+
 def alike(runs: Iterable[WaitingRun]) -> list[list[WaitingRun]]:
-    """Group the chain runs of a job that wait after the same job for the same blocker, longest wait first.
+    """Group the runs of a job that wait after the same job for the same blocker, longest wait first.
 
     There may be hundreds if the earlier job runs more often than this one can.
     """

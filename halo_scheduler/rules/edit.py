@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shortened
 from halo_scheduler.host.machine_state import is_of_this_system
-from halo_scheduler.model import Condition, Hints, HintSource, JobSpec, Network, PassedReason, PathExists, Run
+from halo_scheduler.model import (
+    Condition,
+    Event,
+    Hints,
+    HintSource,
+    JobSpec,
+    Network,
+    PassedReason,
+    PathExists,
+    Run,
+    Schedule,
+)
 from halo_scheduler.model.changes import Actor, Change, ChangeKind, changes_of
 from halo_scheduler.rules.chains import ask_instead_of_retry, circle_words, find_cycle
 from halo_scheduler.rules.planning import plan
@@ -18,20 +29,23 @@ from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.looking import ConditionState
+    from halo_scheduler.conditions.probes import ConditionState
 
 
 def refuse_unobservable(
     specs: Iterable[JobSpec],
-    known: Sequence[Condition],
+    known: Sequence[Condition | Schedule],
     check: Callable[[Condition], ConditionState],
+    why_not: Callable[[Event], str],
 ) -> None:
-    """Refuse conditions that cannot be probed on this system, except those in `known`.
+    """Refuse conditions and events that cannot be observed on this system, except those in `known`.
 
-    Probing may take seconds, so call this outside the transaction.
+    `why_not` returns why an event cannot be observed, or "". Probing may take seconds, so call this outside the
+    transaction.
     """
-    seen = set(known)
+    seen: set[object] = set(known)
     for spec in specs:
+        _refuse_events(spec, seen, why_not)
         for index, condition in enumerate(spec.policy.conditions):
             if condition in seen or _is_surely_observable(condition):
                 continue
@@ -39,6 +53,14 @@ def refuse_unobservable(
             state = check(condition)
             if not state.is_observable:
                 raise ScheduleError(state.sentence, path=f"policy.conditions[{index}]")
+
+
+def _refuse_events(spec: JobSpec, known: Container[object], why_not: Callable[[Event], str]) -> None:
+    for index, entry in enumerate(spec.schedules):
+        event = entry.schedule
+        why = why_not(event) if isinstance(event, Event) and event not in known else ""
+        if why:
+            raise ScheduleError(why, path=f"schedules[{index}]" if entry.key else "schedule")
 
 
 def _is_surely_observable(condition: Condition) -> bool:

@@ -7,14 +7,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from halo_scheduler.model import After, Cron, Entry, Every, JobSpec, Once, Schedule, Several, Source
-from halo_scheduler.model.schedules import schedules_of
-from halo_scheduler.schedule.next_run import DueCount, Jitter, count_due, next_run, previous_due, previous_run
+from halo_scheduler.model.schedules import Timing
+from halo_scheduler.model.words import BY_SCHEDULE
+from halo_scheduler.schedule.entries import previous_due
+from halo_scheduler.schedule.next_run import DueCount, count_due, next_run, previous_run
 from halo_scheduler.schedule.passed_over import count_reasons
+from halo_scheduler.schedule.single import NO_JITTER, Jitter
 from halo_scheduler.store.job_records import JobRecord
 
 # More passed points than this are not counted, so that counting a cron's past does not delay a start.
 MOST_COUNTED = 2_000
-_ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE)
 
 
 class Grid(NamedTuple):
@@ -31,24 +33,35 @@ class Point(NamedTuple):
     keys: tuple[str, ...] = ()
 
 
-def is_used_up(schedule: Schedule | Several, now_ms: int) -> bool:
-    """Return whether a schedule has nothing but times of a `once`, and all have passed."""
-    return all(isinstance(item, Once) and item.due_at <= now_ms for item in schedules_of(schedule))
+def is_used_up(schedule: Schedule | Several, now_ms: int, anchor_at: int = 0) -> bool:
+    """Return whether a schedule comes to an end, and all of its times have passed."""
+    return is_finite(schedule) and next_run(schedule, now_ms, anchor_at=anchor_at) is None
 
 
 def is_finite(schedule: Schedule | Several) -> bool:
-    """Return whether a schedule has nothing but times of a `once`."""
-    return all(isinstance(item, Once) for item in schedules_of(schedule))
+    """Return whether a schedule comes to an end: each is a `once`, or has a last day or single days."""
+    if isinstance(schedule, Several):
+        return all(_is_finite(entry) for entry in schedule.entries)
+    return isinstance(schedule, Once)
+
+
+def _is_finite(entry: Entry) -> bool:
+    return isinstance(entry.schedule, Once) or entry.until_date is not None or not entry.calendar.recurs
 
 
 def is_local(schedule: Schedule | Several) -> bool:
     """Return whether a schedule follows the computer's time zone."""
-    return any(isinstance(item, Cron) and item.timezone is None for item in schedules_of(schedule))
+    if isinstance(schedule, Several):
+        return any(entry.is_local for entry in schedule.entries)
+    return isinstance(schedule, Cron) and schedule.timezone is None
 
 
 def has_after(schedule: Schedule | Several) -> bool:
     """Return whether a schedule counts from the end of the last run."""
-    return any(isinstance(item, After) for item in schedules_of(schedule))
+    # A tick asks this of thousands of jobs, and few have several.
+    if isinstance(schedule, Several):
+        return any(isinstance(entry.schedule, After) for entry in schedule.entries)
+    return isinstance(schedule, After)
 
 
 def is_only_after(record: JobRecord) -> bool:
@@ -81,6 +94,8 @@ def grid_at(record: JobRecord, now_ms: int) -> Grid:
     An anchor that was chosen in the future stays: the job begins there.
     """
     schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
+    if anchor_at <= now_ms and not isinstance(schedule, Several):
+        return Grid(schedule, anchor_at)
     begun_at = max(record.created_at, record.updated_at)
     if isinstance(schedule, Every):
         return Grid(schedule, _anchor_in_use(schedule, anchor_at, begun_at, now_ms))
@@ -111,31 +126,22 @@ def next_point(record: JobRecord, at: int) -> Point | None:
     return None if found is None else Point(found, _keys_at(record, found, at))
 
 
-def newest_point(record: JobRecord, now_ms: int) -> Point | None:
-    """Return the last grid point at or before now."""
-    schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
-    ended_at = last_end(record)
-    at = previous_run(
-        schedule, now_ms, anchor_at=anchor_at, last_completed_at=ended_at, jitter=jitter_of(record)
-    )
-    return None if at is None else Point(at, _keys_at(record, at, ended_at))
-
-
 def _keys_at(record: JobRecord, at: int, ended_at: int | None) -> tuple[str, ...]:
     schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
     if not isinstance(schedule, Several):
         return ()
     jitter = jitter_of(record)
     return tuple(
-        entry.key
-        for entry in schedule.entries
-        if previous_due(entry, at, entry.anchor(anchor_at), ended_at, jitter) == at
+        entry.key for entry in schedule.entries if previous_due(entry, at, anchor_at, ended_at, jitter) == at
     )
 
 
 def jitter_of(record: JobRecord) -> Jitter:
     """Return the spread of a job's points."""
-    return Jitter(record.spec.policy.jitter_percent, record.id)
+    policy = record.spec.policy
+    if not policy.has_jitter:
+        return NO_JITTER
+    return Jitter(policy.jitter_percent, record.id, policy.jitter_ms, policy.is_jitter_fixed)
 
 
 def kept_keys(before: JobRecord, spec: JobSpec) -> tuple[str, ...] | None:
@@ -148,13 +154,12 @@ def kept_keys(before: JobRecord, spec: JobSpec) -> tuple[str, ...] | None:
     return tuple(new[old[key]] for key in keys) if isinstance(spec.schedule, Several) else ()
 
 
-def _keyed(spec: JobSpec) -> dict[str, tuple[Schedule, int | None]]:
-    """Return what each schedule means, by its key; the anchor matters to `every` alone."""
+def _keyed(spec: JobSpec) -> dict[str, Timing]:
+    """Return what the times of each schedule depend on, by its key; the anchor matters to `every` alone."""
     return {
-        entry.key: (
-            entry.schedule,
-            entry.anchor(spec.anchor_at) if isinstance(entry.schedule, Every) else None,
-        )
+        entry.key: entry.timing._replace(anchor_at=entry.anchor(spec.anchor_at))
+        if isinstance(entry.schedule, Every)
+        else entry.timing
         for entry in spec.schedules
     }
 
@@ -177,9 +182,9 @@ def _has_own_point(record: JobRecord, slot_at: int) -> bool:
     if isinstance(schedule, Several):
         return previous_run(schedule, slot_at, anchor_at=anchor_at, jitter=jitter_of(record)) == slot_at
     return (
-        record.next_source in _ON_GRID
+        record.next_source in BY_SCHEDULE
         # A caught-up slot with jitter lies a little after its own point.
-        or (record.next_source is Source.CATCH_UP and record.spec.policy.jitter_percent > 0)
+        or (record.next_source is Source.CATCH_UP and record.spec.policy.has_jitter)
         or previous_run(schedule, slot_at, anchor_at=anchor_at) == slot_at
     )
 

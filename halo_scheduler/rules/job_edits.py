@@ -9,8 +9,10 @@ from typing import Any
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 from halo_scheduler.grammar.checks import require_choice, require_label
 from halo_scheduler.model import (
+    Entry,
     HintSource,
     JobSpec,
+    Manual,
     Once,
     PassedReason,
     Prompt,
@@ -20,9 +22,9 @@ from halo_scheduler.model import (
     StatusReason,
 )
 from halo_scheduler.model.changes import Actor, ChangeKind, changes_of
-from halo_scheduler.model.ids import new_job_ids
+from halo_scheduler.model.jobs import new_job_ids
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.schedules import schedules_of, with_keys
+from halo_scheduler.model.schedules import entries_of, with_keys
 from halo_scheduler.rules.assistants import (
     check_change,
     check_new_job,
@@ -32,7 +34,10 @@ from halo_scheduler.rules.assistants import (
 )
 from halo_scheduler.rules.edit import Edit, refuse_chains
 from halo_scheduler.rules.grid import is_used_up, kept_keys, write_keys
-from halo_scheduler.rules.planning import plan, slept_through, without_plan, without_waiting
+from halo_scheduler.rules.pending import slept_through, with_restart
+from halo_scheduler.rules.planning import plan, without_plan, without_waiting
+from halo_scheduler.schedule.entries import next_of
+from halo_scheduler.schedule.passed_over import with_span
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.jobs import TRASH_MS
@@ -149,13 +154,25 @@ def _note_pause(edit: Edit, record: JobRecord) -> None:
 
 def _refuse_past(spec: JobSpec, now_ms: int, before: Schedule | Several | None = None) -> None:
     """Refuse a job whose times have all passed, and a `once` that an edit adds too late; a used one stays listed."""
-    if is_used_up(spec.schedule, now_ms):
-        raise ScheduleError(_PAST, path="schedule.at")
-    known = () if before is None else schedules_of(before)
-    for index, schedule in enumerate(schedules_of(spec.schedule)):
-        is_new = before is not None and schedule not in known
-        if is_new and isinstance(schedule, Once) and schedule.due_at <= now_ms:
-            raise ScheduleError(_PAST, path=f"schedules[{index}].at")
+    if is_used_up(spec.schedule, now_ms, spec.anchor_at):
+        last = spec.schedules[-1]
+        raise ScheduleError(_PAST, path=f"schedule.{_last_field(last)}")
+    for index, entry in enumerate(spec.schedules):
+        is_open = entry.calendar.has_days and not is_used_up(Several((entry,)), now_ms, spec.anchor_at)
+        if is_open and next_of(entry, now_ms, spec.anchor_at) is None:
+            raise ScheduleError("none of its times lies on these days", path=f"schedules[{index}].only")
+    if before is None:
+        return
+    known = {entry.timing for entry in entries_of(before)} if before != Manual() else set()
+    for index, entry in enumerate(spec.schedules):
+        if entry.timing not in known and is_used_up(Several((entry,)), now_ms, spec.anchor_at):
+            raise ScheduleError(_PAST, path=f"schedules[{index}].{_last_field(entry)}")
+
+
+def _last_field(entry: Entry) -> str:
+    if isinstance(entry.schedule, Once):
+        return "at"
+    return "only" if entry.until_date is None else "until"
 
 
 # --- Updating ------------------------------------------------------------------------------------------
@@ -203,17 +220,22 @@ def _with_kept_keys(before: JobSpec, changes: Mapping[str, Any]) -> Mapping[str,
     given = changes.get("schedule")
     if not isinstance(given, list | tuple) or not isinstance(before.schedule, Several):
         return changes
-    known = {(entry.schedule, entry.anchor_at): entry.key for entry in before.schedule.entries}
+    known = {entry.timing: entry.key for entry in before.schedule.entries}
     return {**changes, "schedule": with_keys(given, known)}
 
 
 def _enabled(edit: Edit, record: JobRecord) -> JobRecord:
     """Return a disabled job that was explicitly enabled: it resumes from now, with its error count at 0."""
     is_in_slot = edit.is_in_its_slot(record)
-    if is_used_up(record.spec.schedule, edit.now_ms) and record.next_run_at is None and not is_in_slot:
+    spec = record.spec
+    if (
+        is_used_up(spec.schedule, edit.now_ms, spec.anchor_at)
+        and record.next_run_at is None
+        and not is_in_slot
+    ):
         raise ScheduleError(_OVER, path="schedule.at")
     edit.note(EventKind.JOB_RESUMED, record.id, by="user")
-    enabled = record.evolve(disabled_reason=None, errors=0)
+    enabled = record.evolve(disabled_reason=None, errors=0, resumed_since_run=True)
     return enabled if is_in_slot else edit.plan(enabled, reason=PassedReason.DISABLED)
 
 
@@ -228,6 +250,7 @@ def _refuse_change(store: Store, record: JobRecord, spec: JobSpec) -> None:
 def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
     """Store a changed spec, and return the changed job, whose state is not stored yet."""
     edit.store.jobs.save_spec(record.id, spec, edit.now_ms)
+    edit.store.watch_states.forget(record.id)
     edit.note(EventKind.JOB_EDITED, record.id, before=record.spec.to_dict(), after=spec.to_dict())
     edited = _with_status(record, spec, edit.now_ms)
     old, new = record.spec.policy, spec.policy
@@ -258,8 +281,13 @@ def _planned_after_edit(edit: Edit, before: JobRecord, edited: JobRecord) -> Job
     is_replanned = (old.schedule, old.policy, old.anchor_at, old.enabled) != (
         *(new.schedule, new.policy, new.anchor_at, new.enabled),
     )
-    if not is_replanned or edit.is_in_its_slot(before):
+    if not is_replanned:
         return edited
+    edited = with_restart(edited, edit.now_ms)
+    if edit.is_in_its_slot(before):
+        # What passed before the edit is counted, whatever the edit says about overlaps.
+        passed = with_span(edited.passed_reason, PassedReason.EDITED, edit.now_ms)
+        return edited._replace(pending="", passed_reason=passed)
     if (old.schedule, old.anchor_at) != (new.schedule, new.anchor_at):
         keys = kept_keys(before, new)
         is_begun = edited.attempt > 1 or (edited.next_run_at or edit.now_ms + 1) <= edit.now_ms
@@ -273,8 +301,8 @@ def _planned_after_edit(edit: Edit, before: JobRecord, edited: JobRecord) -> Job
 
 
 def _forget_deadlines(store: Store, job_id: str) -> None:
-    """Restart the condition deadlines of the job's waiting chain runs."""
-    waiting = [request for request in store.requests.chain_runs() if request.job_id == job_id]
+    """Restart the condition deadlines of the job's waiting queued runs."""
+    waiting = store.requests.queued_of_job(job_id)
     store.requests.save_waiting([replace(request, waits_until=None) for request in waiting])
 
 
@@ -311,6 +339,7 @@ def restore(edit: Edit, job_id: str) -> None:
         )
     refuse_chains(edit.store, {job_id: record.spec}, {job_id: record.spec})
     edit.store.jobs.set_removed(job_id, None)
+    edit.store.watch_states.forget(job_id)
     edit.changed(ChangeKind.JOB, job_id)
     restored = record.evolve(removed_at=None, counted_until=edit.now_ms)
     if not edit.is_in_its_slot(record):
@@ -321,10 +350,10 @@ def restore(edit: Edit, job_id: str) -> None:
 
 
 def _record_time_in_trash(edit: Edit, record: JobRecord) -> None:
-    """Record the one slot of a `once` whose time passed while it was in the trash."""
+    """Record the last slot of a job whose time passed while it was in the trash."""
     why = message(MessageKind.JOB_IN_TRASH)
-    skipped = slept_through(record, SkipReason.DISABLED, why, edit.now_ms)
-    if skipped is None or (skipped.slot_at or 0) > edit.now_ms:
+    skipped = slept_through(record, SkipReason.DISABLED, why, edit.now_ms, edit.now_ms)
+    if skipped is None:
         return
     if not edit.store.runs.has_slot(record.id, skipped.slot_at or 0):
         edit.record_run(skipped)

@@ -33,11 +33,13 @@ from halo_scheduler.model.words import ERRORS
 from halo_scheduler.rules.chains import BrokenLink
 from halo_scheduler.rules.statistics import Gap, GapKind
 from halo_scheduler.schedule.calendar import local_day
-from halo_scheduler.wording.alarms import trouble_text, trouble_title
+from halo_scheduler.wording.faults import trouble_text, trouble_title
 from halo_scheduler.wording.measures import duration_in_words
 from halo_scheduler.wording.status import disabled_words, next_sentence, status_words
 
 _LONGEST_TITLE = 60
+# Runs whose failures count.
+_COUNTED = (Trigger.SCHEDULE, Trigger.EVENT)
 _SHORTEST_NAME = 24
 _LONGEST_TEXT = 200
 _LONGEST_ERROR = 140
@@ -302,8 +304,8 @@ def _is_such_a_skip(past: Run, run: Run) -> bool:
 
 
 def _failure(run: Run, job: Job, situation: Situation, previous: Sequence[Run]) -> Notice | None:
-    if run.trigger is Trigger.SCHEDULE and situation.next_source is Source.RETRY:
-        return None  # The slot is not yet lost.
+    if run.trigger in _COUNTED and situation.next_source is Source.RETRY:
+        return None  # The slot, or the event, is not yet lost.
     if any(_was_told(failure, (run, *previous)) for failure in _streak(run, previous)):
         return None
     words = "failed" if run.outcome is Outcome.FAILURE else "took too long"
@@ -336,8 +338,9 @@ def _streak(run: Run, previous: Sequence[Run]) -> list[Run]:
 
 def _was_told(failure: Run, runs: Sequence[Run]) -> bool:
     """Return whether a failure was notified: not if it was watched, or if its slot was retried."""
-    was_retried = failure.slot_at is not None and any(
-        run.slot_at == failure.slot_at and run.attempt > failure.attempt for run in runs
+    slot = (failure.slot_at, failure.event_id)
+    was_retried = slot != (None, None) and any(
+        (run.slot_at, run.event_id) == slot and run.attempt > failure.attempt for run in runs
     )
     return not was_retried and not _is_short_manual(failure)
 
@@ -351,7 +354,7 @@ def _disabled_by(run: Run, situation: Situation) -> bool:
     is_disabled = situation.status is JobStatus.DISABLED and situation.reason is StatusReason.ERRORS
     last_run_at = situation.last_run_at
     is_newest = last_run_at is None or run.started_at is None or run.started_at >= last_run_at
-    return is_disabled and is_newest and run.trigger is Trigger.SCHEDULE
+    return is_disabled and is_newest and run.trigger in _COUNTED
 
 
 def _reason(run: Run, error: str = "") -> str:

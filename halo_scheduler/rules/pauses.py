@@ -1,4 +1,4 @@
-"""Pause, resume and hints."""
+"""Pause, resume, skip and hints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from halo_scheduler.model.plans import LONGEST_REASON, require_ttl
 from halo_scheduler.rules.assistants import check_start, may_pause, pausing_assistant, refuse_assistants
 from halo_scheduler.rules.edit import Edit
 from halo_scheduler.rules.grid import is_used_up
-from halo_scheduler.rules.planning import plan_sooner, still_counting, takes_hints
+from halo_scheduler.rules.hints import still_counting, takes_hints
+from halo_scheduler.rules.pending import with_restart
+from halo_scheduler.rules.planning import plan_sooner
+from halo_scheduler.schedule.passed_over import with_span
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 
@@ -107,15 +110,21 @@ def _resumed(edit: Edit, record: JobRecord) -> JobRecord:
         paused_by=None,
         disabled_reason=None,
         errors=0,
+        resumed_since_run=True,
     )
-    if edit.is_in_its_slot(record):
-        return awake
-    return edit.plan(awake, reason=PassedReason.PAUSED if record.paused else PassedReason.DISABLED)
+    edit.store.watch_states.forget(record.id)
+    reason: PassedReason | None = PassedReason.PAUSED if record.paused else PassedReason.DISABLED
+    if record.is_active:
+        reason = PassedReason.BACKOFF if record.next_source is Source.BACKOFF else None
+    if not edit.is_in_its_slot(record):
+        return edit.plan(with_restart(awake, edit.now_ms), reason=reason)
+    passed = with_span(awake.passed_reason, reason, edit.now_ms)
+    return with_restart(awake, edit.now_ms)._replace(passed_reason=passed)
 
 
 def _is_over(edit: Edit, record: JobRecord) -> bool:
     """Return whether the job is a `once` without a run left: neither active nor waiting."""
-    is_past = is_used_up(record.spec.schedule, edit.now_ms)
+    is_past = is_used_up(record.spec.schedule, edit.now_ms, record.spec.anchor_at)
     return is_past and record.next_run_at is None and not edit.is_in_its_slot(record)
 
 
@@ -130,6 +139,34 @@ def _is_paused_longer_by(record: JobRecord, until: int | None) -> bool:
 def _refuse_changed_since(record: JobRecord, seen: JobSpec | None) -> None:
     if seen is not None and record.awaits_review and record.spec != seen:
         raise ScheduleError(f"an assistant has changed {record.spec.name} since you looked; look at it again")
+
+
+# --- Skipping ------------------------------------------------------------------------------------------
+
+
+def skip_next(edit: Edit, job_id: str) -> None:
+    """Skip a job's next slot, once; pausing the job or changing its schedule takes that back."""
+    record = edit.store.jobs.require(job_id)
+    if not may_pause(edit, record):
+        raise ScheduleError(f"a person stopped {record.spec.name}; only a person can change that")
+    if not record.is_active or (record.next_run_at is None and not edit.is_in_its_slot(record)):
+        raise ScheduleError(f"{record.spec.name} has no next run that could be skipped")
+    if not record.skips_next:
+        edit.save(record, record.evolve(skips_next=True))
+        edit.note(EventKind.NEXT_SKIPPED, job_id)
+
+
+def keep_next(edit: Edit, job_id: str) -> None:
+    """Take back that a job's next slot is skipped."""
+    record = edit.store.jobs.require(job_id)
+    check_start(edit, record)
+    if not record.skips_next:
+        raise ScheduleError(f"the next run of {record.spec.name} isn't skipped")
+    asked = edit.store.events.last(job_id, EventKind.NEXT_SKIPPED)
+    if edit.actor.is_assistant and (asked is None or asked.assistant is None):
+        raise ScheduleError("a person asked to skip this run, and only a person can take that back")
+    edit.save(record, record.evolve(skips_next=False))
+    edit.note(EventKind.NEXT_KEPT, job_id)
 
 
 # --- Hints ---------------------------------------------------------------------------------------------

@@ -3,51 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS, format_interval
 from halo_scheduler.model import (
     NO_DETAILS,
-    SHORTEST_EVERY_MS,
     CatchUp,
-    Hints,
-    HintSource,
-    JobSpec,
-    Manual,
     Once,
     Outcome,
     PassedReason,
     Plan,
-    Proposal,
     Rule,
     Run,
     SkipReason,
     Source,
     StatusReason,
+    Step,
     Trigger,
     WaitingFor,
 )
-from halo_scheduler.model.ids import new_run_id
-from halo_scheduler.model.messages import Message, MessageKind, message
-from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.words import ERRORS, FAILURES
 from halo_scheduler.rules.grid import (
     grid_at,
     is_finite,
     is_only_after,
-    is_used_up,
     last_end,
-    newest_point,
     next_point,
     write_keys,
 )
-from halo_scheduler.schedule.governor import plan_next_run
+from halo_scheduler.rules.hints import hints_after_run
+from halo_scheduler.rules.pending import (
+    pending_source,
+    points_to_catch_up,
+    read_pending,
+    with_overlapped,
+    write_pending,
+)
+from halo_scheduler.schedule.governor import plan_next_run, plan_passed_point
 from halo_scheduler.schedule.passed_over import cut_spans, with_span
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 
-_NO_HINTS = Hints()
 UNPLANNABLE = message(MessageKind.UNPLANNABLE)
 IsTaken = Callable[[str, int], bool]
 NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_details": NO_DETAILS, "waits_until": None}
@@ -68,44 +65,6 @@ _REASONS = {
 }
 
 
-def takes_hints(spec: JobSpec, now_ms: int) -> bool:
-    """Return whether hints can move a job: not a manual job, nor one whose times have all passed."""
-    return not isinstance(spec.schedule, Manual) and not is_used_up(spec.schedule, now_ms)
-
-
-def usual_ttl(ahead_ms: int) -> str:
-    """Return the default lifetime of a hint: an hour, or until the instant it proposes, if that is later."""
-    ahead_s = -(-ahead_ms // SECOND_MS)
-    return format_interval(max(HOUR_MS, ahead_s * SECOND_MS))
-
-
-def usual_ttl_of_pace(every_ms: int) -> str:
-    """Return the default lifetime of a pace hint: long enough for two runs."""
-    return usual_ttl(2 * every_ms)
-
-
-def still_counting(hints: Hints, now_ms: int) -> Hints:
-    """Return the unexpired hints; expired ones must not become active again when a hint is added."""
-    if hints == _NO_HINTS:
-        return hints
-    left = hints.counting(now_ms)
-    is_over = left.next_at is not None and left.next_at <= now_ms
-    return left.parts(pace=True, run=False) if is_over else left
-
-
-def hints_after(hints: Hints, proposal: Proposal, ended_at: int) -> Hints:
-    """Return a job's hints after a run that proposed something."""
-    every_ms, next_ms = proposal.every_ms, proposal.next_ms
-    given = Hints(
-        interval_ms=None if every_ms is None else max(every_ms, SHORTEST_EVERY_MS),
-        next_at=None if next_ms is None else ended_at + max(next_ms, SHORTEST_EVERY_MS),
-        expires_at=ended_at + proposal.ttl_ms,
-        reason=proposal.reason,
-        source=HintSource.JOB,
-    )
-    return still_counting(hints, ended_at).with_advice(given)
-
-
 def plan(
     record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: PassedReason | None = None
 ) -> JobRecord:
@@ -117,7 +76,7 @@ def plan(
         return without_plan(record)
     if record.next_run_at is not None and record.next_run_at <= now_ms:
         return record
-    planned = _planned(record, now_ms, is_taken, reason=reason)
+    planned = _planned(record._replace(pending=""), now_ms, is_taken, reason=reason)
     if planned.next_run_at is None and is_finite(planned.spec.schedule):
         # Its times have passed.
         return planned.evolve(disabled_reason=StatusReason.DONE)
@@ -139,7 +98,7 @@ def _without_run(record: JobRecord, run: Run, end: RunEnd) -> JobRecord:
     if run.started_at is not None and (run.trigger is Trigger.SCHEDULE or is_due):
         passed = with_span(passed, end.held_up_by, end.began_at or end.finished_at)
         passed = with_span(passed, PassedReason.RUNNING, end.finished_at)
-    ended = record._replace(run_id=None, passed_reason=passed)
+    ended = record._replace(run_id=None, passed_reason=passed, restarts_at=None)
     # The condition deadline of its next slot is kept.
     return ended.evolve(waiting_for=None, waiting_details=NO_DETAILS) if is_starting(record) else ended
 
@@ -152,39 +111,95 @@ def is_starting(record: JobRecord) -> bool:
 def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
     now_ms = end.finished_at
     is_scheduled = run.trigger is Trigger.SCHEDULE
+    is_counted = is_scheduled or run.trigger is Trigger.EVENT
     after = record._replace(
-        hints=_hints_after_run(record, end.proposal, now_ms),
+        hints=hints_after_run(record, end.proposal, now_ms),
         last_outcome=end.outcome,
         last_message=end.message,
-        last_completed_at=now_ms if is_scheduled else record.last_completed_at,
+        last_completed_at=now_ms if is_counted else record.last_completed_at,
         last_ended_at=now_ms,
+        resumed_since_run=False,
     )
+    after = with_overlapped(after, now_ms if run.started_at is None else run.started_at, now_ms)
+    if run.trigger is Trigger.EVENT:
+        return _after_event(after, run, end, is_taken)
     if not is_scheduled:
         # A manual run changes neither plan, error count, last completion nor a `once`; only its hints may.
         after = _counted_anew(after, now_ms, is_taken)
         return after if end.proposal is None else plan_sooner(after, now_ms, is_taken)
-    # An unavailable work queue is tried again at the next slot; an immediate retry would only add load.
-    is_tried_again = end.outcome in FAILURES and end.reason is not SkipReason.SOURCE_UNAVAILABLE
-    if is_tried_again and after.is_active:
+    if _is_tried_again(end) and after.is_active:
         again = _planned(after, now_ms, is_taken, failed_run=run)
         if again.attempt > 1:
             return again
     after = _counted(after, end.outcome)
+    return _planned_or_done(after, now_ms, is_taken) if after.is_active else without_plan(after)
+
+
+def _after_event(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
+    """Return the job after the run of an event: it counts as a slot does, and a planned slot stays."""
+    now_ms = end.finished_at
+    if event_retry_at(record, run, end) is not None:
+        return _counted_anew(record, now_ms, is_taken)
+    after = _counted(record, end.outcome)
     if not after.is_active:
         return without_plan(after)
-    policy = after.spec.policy
-    if policy.max_errors and after.errors >= policy.max_errors and end.outcome in ERRORS:
-        return without_plan(after.evolve(disabled_reason=StatusReason.ERRORS))
-    return _planned_or_done(after, now_ms, is_taken)
+    is_due = after.next_run_at is not None and after.next_run_at <= now_ms
+    if after.errors != record.errors and after.attempt == 1 and not is_due:
+        return _planned(after, now_ms, is_taken)  # The back-off has begun or is over.
+    after = _counted_anew(after, now_ms, is_taken)
+    return after if end.proposal is None else plan_sooner(after, now_ms, is_taken)
+
+
+def event_retry_at(record: JobRecord, run: Run, end: RunEnd) -> int | None:
+    """Return when the failed run of an event is tried again; None if it is not."""
+    retry = record.spec.policy.retry
+    is_retried = run.event_id is not None and run.attempt <= retry.attempts and record.is_active
+    return end.finished_at + retry.delay_ms if is_retried and _is_tried_again(end) else None
+
+
+def _is_tried_again(end: RunEnd) -> bool:
+    """Return whether a run with such an end may be tried again.
+
+    An unavailable work queue is tried again at the next slot; an immediate retry would only add load.
+    """
+    return end.outcome in FAILURES and end.reason is not SkipReason.SOURCE_UNAVAILABLE
 
 
 def _planned_or_done(record: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
     """Return the job with its next slot after a run; it is done if that was its last one."""
+    if record.pending:
+        return _run_pending(record, now_ms)
     is_last = isinstance(record.spec.schedule, Once)
     planned = record if is_last else _planned(record, now_ms, is_taken)
     if is_last or (planned.next_run_at is None and is_finite(planned.spec.schedule)):
         return without_plan(planned.evolve(disabled_reason=StatusReason.DONE))
     return planned
+
+
+def _run_pending(record: JobRecord, now_ms: int) -> JobRecord:
+    """Return the job with its oldest pending point as its next slot; back-off and limits delay it."""
+    point, *rest = read_pending(record.pending)
+    policy = record.spec.policy
+    found = plan_passed_point(
+        point.at,
+        pending_source(record, point),
+        now_ms,
+        finished_at=record.last_completed_at or now_ms,
+        errors=record.errors,
+        limits=policy.limits,
+        backoff=policy.backoff,
+    )
+    return record._replace(
+        next_run_at=found.at,
+        next_source=found.source,
+        next_keys=write_keys(point.keys),
+        slot_at=point.at,
+        attempt=1,
+        trail=_trail_text(found.trail),
+        pending=write_pending(rest),
+        passed_reason=with_span(record.passed_reason, _reason_of(found), found.at),
+        **NOT_WAITING,
+    )
 
 
 def _counted_anew(record: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
@@ -214,48 +229,24 @@ def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord
 
 
 def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: IsTaken) -> JobRecord | None:
-    """Return the job with its newest missed grid point due; None if it is not caught up."""
-    policy = record.spec.policy
-    if record.next_run_at is None or policy.catch_up is CatchUp.SKIP:
+    """Return the job with the oldest point to catch up due, and the others pending; None if it is not caught up."""
+    if record.next_run_at is None or record.spec.policy.catch_up is CatchUp.SKIP:
         return None
-    newest = newest_point(record, now_ms)
-    # A run planned by a hint, a back-off or a retry is not a grid point, and may be the newest; and a newer point
-    # may already have had its run before the clock went back.
-    due_at, keys = record.next_run_at, record.next_keys
-    if newest is not None and newest.at > due_at and not is_taken(record.id, newest.at):
-        due_at, keys = newest.at, write_keys(newest.keys)
-    max_age_ms = policy.catch_up_max_age_ms
-    if max_age_ms is not None and now_ms - due_at > max_age_ms:
+    points = points_to_catch_up(record, now_ms, is_taken)
+    if not points:
         return None
-    slot_at = record.slot_at if due_at == record.next_run_at else due_at
-    attempt = record.attempt if due_at == record.next_run_at else 1
-    return record.evolve(
-        next_run_at=due_at,
+    first, *rest = points
+    caught_up = record.evolve(
         next_source=Source.CATCH_UP,
-        next_keys=keys,
-        slot_at=slot_at,
-        attempt=attempt,
+        pending=write_pending(rest),
         passed_reason=with_span(record.passed_reason, reason, now_ms),
         **NOT_WAITING,
     )
-
-
-def slept_through(record: JobRecord, reason: SkipReason, why: Message, now_ms: int) -> Run | None:
-    """Return the record of a `once` whose time passed while the job could not run; no later run will count it."""
-    schedule = record.spec.schedule
-    if record.disabled_reason is not None or not is_finite(schedule):
-        return None
-    last_at = max(item.due_at for item in schedules_of(schedule) if isinstance(item, Once))
-    return Run(
-        id=new_run_id(),
-        job_id=record.id,
-        trigger=Trigger.SCHEDULE,
-        source=Source.ONCE,
-        slot_at=last_at,
-        outcome=Outcome.SKIPPED,
-        reason=reason,
-        message=why,
-        finished_at=now_ms,
+    # A run planned by a hint, a back-off or a retry is not a grid point, but has a slot too.
+    if first.at == (record.slot_at or record.next_run_at):
+        return caught_up
+    return caught_up.evolve(
+        next_run_at=first.at, next_keys=write_keys(first.keys), slot_at=first.at, attempt=1
     )
 
 
@@ -283,6 +274,8 @@ def _planned(
         backoff=policy.backoff,
         retry=policy.retry,
         jitter_percent=policy.jitter_percent,
+        jitter_ms=policy.jitter_ms,
+        is_jitter_fixed=policy.is_jitter_fixed,
         key=record.id,
     )
     is_retry = found.attempt > 1 and failed_run is not None
@@ -296,12 +289,16 @@ def _planned(
         next_keys=write_keys(keys),
         slot_at=failed_run.slot_at if is_retry and failed_run else at,
         attempt=found.attempt if is_retry else 1,
-        trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
+        trail=_trail_text(found.trail),
         passed_reason=with_span(passed, _reason_of(found) or reason, at),
         waiting_for=None,
         waiting_details=NO_DETAILS,
         waits_until=None,
     )
+
+
+def _trail_text(steps: Iterable[Step]) -> str:
+    return json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in steps])
 
 
 def _free_slot(record: JobRecord, found: Plan, is_taken: IsTaken) -> tuple[int | None, tuple[str, ...]]:
@@ -335,6 +332,8 @@ def without_plan(record: JobRecord) -> JobRecord:
         slot_at=None,
         attempt=1,
         trail="[]",
+        pending="",
+        skips_next=False,
         **NOT_WAITING,
     )
 
@@ -345,13 +344,11 @@ def without_waiting(record: JobRecord) -> JobRecord:
 
 
 def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:
+    """Return the job with its errors counted; too many disable it."""
     if outcome is Outcome.SUCCESS:
         return record.evolve(errors=0) if record.errors else record
-    return record.evolve(errors=record.errors + 1) if outcome in ERRORS else record
-
-
-def _hints_after_run(record: JobRecord, proposal: Proposal | None, now_ms: int) -> Hints:
-    """Return the hints left after a run, with those the run proposed."""
-    if proposal is None or not takes_hints(record.spec, now_ms):
-        return still_counting(record.hints, now_ms)
-    return hints_after(record.hints, proposal, now_ms)
+    if outcome not in ERRORS:
+        return record
+    counted, most = record.evolve(errors=record.errors + 1), record.spec.policy.max_errors
+    is_too_many = most and counted.errors >= most and counted.is_active
+    return counted.evolve(disabled_reason=StatusReason.ERRORS) if is_too_many else counted

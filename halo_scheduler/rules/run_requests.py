@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
-from halo_scheduler.grammar.checks import require_kind, require_text
+from halo_scheduler.grammar.checks import require_instant, require_kind, require_text
 from halo_scheduler.model import (
     JobSpec,
     Outcome,
     Question,
     QuestionState,
-    Run,
     SkipReason,
-    Source,
     StatusReason,
-    Trigger,
 )
 from halo_scheduler.model.changes import ChangeKind
-from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.jobs import given_parameters, require_input
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.parameters import given_parameters, require_input
-from halo_scheduler.rules.assistants import check_trigger, refuse_assistants
+from halo_scheduler.model.runs import new_run_id
+from halo_scheduler.rules.assistants import check_given, check_trigger, refuse_assistants
+from halo_scheduler.rules.chains import ask_instead_of_event_retry
 from halo_scheduler.rules.edit import Edit
+from halo_scheduler.rules.event_requests import run_of
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 
 _LONGEST_ANSWER = 100_000
+MOST_LATER = 100
+"""How many manual runs of a job may wait for their time."""
 _NO_PARAMETERS: Mapping[str, str] = {}
 
 
@@ -39,8 +41,9 @@ def trigger(
     parameters: Mapping[str, str] | None = None,
     given: str | bytes | None = None,
     now: bool = False,
+    at: int | None = None,
 ) -> str:
-    """Request a manual run with values and an input, and return its id.
+    """Request a manual run with values and an input, at once or at an instant, and return its id.
 
     With `now` it ignores its group's limit; one that waits already does too, unless values or an input are given.
     """
@@ -48,17 +51,22 @@ def trigger(
     check_trigger(edit, record)
     _refuse_unreviewed(record, "run it")
     values, content = given_parameters(record.spec.parameters, parameters), require_input(given)
-    is_plain = not values and not content
+    check_given(edit, record, values, content)
+    is_plain = not values and not content and at is None
     waiting = edit.store.requests.let_pass(job_id) if now and is_plain and record.run_id is None else None
     if waiting is not None:
         edit.changed(ChangeKind.JOB, job_id)
         return waiting
-    _refuse_running(edit, record)
+    if at is None:
+        _refuse_running(edit, record)
+    else:
+        _check_later(edit, record, at)
     run_id = _request(
         edit,
-        RequestKind.TRIGGER,
+        RequestKind.TRIGGER if at is None else RequestKind.LATER,
         job_id,
         edit.actor.name,
+        at=at,
         passes_group=now,
         parameters=values,
         content=content,
@@ -66,6 +74,18 @@ def trigger(
     if edit.actor.is_assistant:
         edit.note(EventKind.RUN_REQUESTED, job_id, run_id=run_id)
     return run_id
+
+
+def _check_later(edit: Edit, record: JobRecord, at: int) -> None:
+    """Refuse a run at an instant that is past, too many of them, and those of assistants, who give hints instead."""
+    refuse_assistants(edit.actor, "plan runs")
+    if require_instant("at", at) <= edit.now_ms:
+        raise ScheduleError("this time is in the past; enter a future time", path="at")
+    if edit.store.requests.count_later(record.id) >= MOST_LATER:
+        raise ScheduleTriggerError(
+            f"{record.spec.name} already has {MOST_LATER} planned manual runs; cancel some first",
+            SkipReason.ALREADY_QUEUED,
+        )
 
 
 def request_test(edit: Edit, job_id: str, spec: JobSpec) -> str:
@@ -104,6 +124,7 @@ def _request(
     job_id: str,
     payload: str,
     *,
+    at: int | None = None,
     passes_group: bool = False,
     parameters: Mapping[str, str] = _NO_PARAMETERS,
     content: bytes = b"",
@@ -112,7 +133,7 @@ def _request(
         kind=kind,
         job_id=job_id,
         run_id=new_run_id(),
-        at=edit.now_ms,
+        at=edit.now_ms if at is None else at,
         payload=payload,
         passes_group=passes_group,
         parameters=parameters,
@@ -133,9 +154,9 @@ def _refuse_running(edit: Edit, record: JobRecord) -> None:
 
 def _withdraw(edit: Edit, run_id: str) -> None:
     """Withdraw a run that has not started; if it carries an answer, its question is open again."""
-    chain_run = edit.store.requests.withdraw_chain_run(run_id)
-    if chain_run is not None:
-        _record_cancelled(edit, chain_run)
+    queued = edit.store.requests.find_queued(run_id)
+    if queued is not None:
+        _record_cancelled(edit, queued)
         return
     if not edit.store.requests.withdraw_trigger(run_id):
         raise JobNotFoundError(f"there is no run {run_id!r}")
@@ -145,22 +166,18 @@ def _withdraw(edit: Edit, run_id: str) -> None:
 
 
 def _record_cancelled(edit: Edit, request: Request) -> None:
-    """Record a cancelled chain run, because it has no other record."""
+    """Withdraw a queued run, and record it as cancelled, because it has no other record."""
     edit.changed(ChangeKind.JOB, request.job_id)
-    if edit.store.jobs.get(request.job_id) is None:
+    record = edit.store.jobs.get(request.job_id)
+    if record is None:
+        edit.store.requests.close(request)
         return
-    edit.record_run(
-        Run(
-            id=request.run_id,
-            job_id=request.job_id,
-            trigger=Trigger.CHAIN,
-            source=Source.MANUAL,
-            outcome=Outcome.CANCELLED,
-            message=message(MessageKind.CANCELLED_BEFORE_START),
-            finished_at=edit.now_ms,
-            caused_by=request.payload,
-        )
-    )
+    edit.store.requests.take_input(request)
+    edit.store.requests.close(request)
+    why = message(MessageKind.CANCELLED_BEFORE_START)
+    run = replace(run_of(record, request), outcome=Outcome.CANCELLED, message=why, finished_at=edit.now_ms)
+    edit.record_run(run)
+    edit.changes += ask_instead_of_event_retry(edit.store, record, request)
 
 
 # --- Questions -----------------------------------------------------------------------------------------

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from halo_scheduler.model.schedules import events_of
 from halo_scheduler.model.situation import Capacity, Situation, Waiting, asked_waiting
-from halo_scheduler.model.words import JobStatus, SkipReason, WaitingFor
+from halo_scheduler.model.words import JobStatus, SkipReason, Source, WaitingFor
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.job_lines import AskedRun, JobLine, JobLineTable
 
 if TYPE_CHECKING:
-    from halo_scheduler.model.quiet_times import Quiet
+    from halo_scheduler.model.settings import Quiet
     from halo_scheduler.schedule.calendar import QuietHours
     from halo_scheduler.store.job_records import JobRecord
 
@@ -65,7 +66,9 @@ class _Shared:
         self._table = table
         self._now_ms = now_ms
         self._questions = table.questions()
-        self._asked_runs = table.asked_runs()
+        self._asked_runs = table.asked_runs(now_ms)
+        self._later_runs = table.later_runs(now_ms)
+        self._delayed_events = table.delayed_events(now_ms)
         self._predecessors = table.predecessors()
         self._reached_caps = table.reached_caps()
         self._has_quiet_times = table.has_quiet_times()
@@ -75,6 +78,7 @@ class _Shared:
         is_planned = line.next_run_at is not None
         quiet = self._quiet(line) if is_planned and waiting is None else None
         question = self._questions.get(line.id)
+        next_run_at, next_source = self._next_run(line)
         return Situation(
             job_id=line.id,
             name=line.name,
@@ -85,13 +89,24 @@ class _Shared:
             waiting=waiting,
             blocker=self._blocker(line, quiet) if is_planned else None,
             quiet=quiet,
-            next_run_at=line.next_run_at,
-            next_source=line.next_source,
+            next_run_at=next_run_at,
+            next_source=next_source,
+            then_at=self._run_after_next(line.id) if line.skips_next and is_planned else None,
+            later_at=self._later_runs.get(line.id),
             after=self._predecessors.get(line.id, ()),
+            events=tuple(entry.schedule for entry in events_of(line.schedule)),
             errors=line.errors,
             last_run_at=line.last_run_at,
             last_outcome=line.last_outcome,
+            resumed_since_run=line.resumed_since_run,
         )
+
+    def _next_run(self, line: JobLine) -> tuple[int | None, Source | None]:
+        """Return when a job runs next, and by which rule: its slot, or a run that an event starts before it."""
+        delayed = self._delayed_events.get(line.id)
+        if delayed is None or (line.next_run_at is not None and line.next_run_at <= delayed.at):
+            return line.next_run_at, line.next_source
+        return delayed.at, Source.RETRY if delayed.attempt > 1 else None
 
     # --- Waiting -------------------------------------------------------------------------------------
 
@@ -131,12 +146,24 @@ class _Shared:
     # --- What will skip or delay the planned run -----------------------------------------------------
 
     def _blocker(self, line: JobLine, quiet: Quiet | None) -> SkipReason | None:
+        if line.skips_next:
+            return SkipReason.USER
         if line.id in self._questions:
             return SkipReason.NEEDS_INPUT
         if self._reached_caps and self._is_capped(line):
             return SkipReason.CAP
         is_skipped = quiet is not None and line.id in self._skipping_quiet
         return SkipReason.QUIET_TIME if is_skipped else None
+
+    def _run_after_next(self, job_id: str) -> int | None:
+        """Return when a job runs after its next run, which is skipped."""
+        from halo_scheduler.rules.statistics import run_after  # noqa: PLC0415 - only for a skipped run
+        from halo_scheduler.store.jobs import JobTable  # noqa: PLC0415 - likewise
+
+        record = JobTable(self._database).get(job_id)
+        if record is None or record.next_run_at is None:
+            return None
+        return run_after(record, max(record.next_run_at, self._now_ms))
 
     def _is_capped(self, line: JobLine) -> bool:
         from halo_scheduler.schedule.calendar import local_day  # noqa: PLC0415 - only if a job has reached a limit

@@ -17,19 +17,20 @@ from halo_scheduler.grammar.zone import machine_zone, to_instant, to_wall, wall_
 from halo_scheduler.model import After, Caps, InQuietTime, Job, Outcome, Rule, Several, Source, Step, Trigger
 from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.model.plans import Topic
-from halo_scheduler.model.quiet_times import Quiet, QuietTime
-from halo_scheduler.model.schedules import without_after
+from halo_scheduler.model.settings import Quiet, QuietTime
 from halo_scheduler.rules.blockers import Hold, Holds
 from halo_scheduler.rules.chains import LinkState, chain_of, waiting_runs
+from halo_scheduler.rules.pending import read_pending
 from halo_scheduler.rules.situation import due_waiting, read_situations
 from halo_scheduler.schedule.calendar import day_ends_at, local_day, quiet_at
-from halo_scheduler.schedule.next_run import next_run, previous_run
+from halo_scheduler.schedule.entries import previous_of, without_after
+from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.wording.messages import message_words
 from halo_scheduler.wording.plans import Explanation, Part, PlanText, Predecessor, about, explain_plan
-from halo_scheduler.wording.status import manual_sentence
+from halo_scheduler.wording.status import later_sentence, manual_sentence, pending_sentence
 
 # All UTC offsets are multiples of this, so no day begins within a step.
 _STEP_MS = 15 * MINUTE_MS
@@ -148,7 +149,7 @@ def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     outlook = _outlook(store, record, now_ms, is_held=hold is not None)
     found = explain_plan(record.job, trail_of(record), now_ms, attempt=record.attempt, outlook=outlook)
     manual = about(Topic.WAITING, _manual_sentences(store, record, now_ms))
-    found = replace(found, parts=(*manual, *found.parts))
+    found = replace(found, parts=(*manual, *found.parts, *about(Topic.PLAN, _further(store, record, now_ms))))
     skipped = "But it will be skipped then"
     if hold is None and outlook.predecessors and record.is_active:
         hold = Holds(store, now_ms).find(record, is_slot=False)
@@ -166,6 +167,16 @@ def _manual_sentences(store: Store, record: JobRecord, now_ms: int) -> list[str]
     return [manual_sentence(one, now_ms) for one in found if one is not None and one.is_manual]
 
 
+def _further(store: Store, record: JobRecord, now_ms: int) -> list[str]:
+    """Return which runs come beside the planned one: pending points, and manual runs for a time."""
+    pending = len(read_pending(record.pending))
+    later = [request.at for request in store.requests.later(now_ms) if request.job_id == record.id]
+    return [
+        *([pending_sentence(pending)] if pending else []),
+        *([later_sentence(later, now_ms)] if later else []),
+    ]
+
+
 def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> PlanText:
     """Return what will block a job's planned run; a hold comes first and hides the others."""
     quiet = None
@@ -180,7 +191,7 @@ def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> 
             Predecessor(link.name, link.on, "" if link.state is LinkState.OK else link.state)
             for link in chain_of(store, record).before
         ),
-        chain_waits=tuple(wait.waiting for wait in waiting_runs(store) if wait.job_id == record.id),
+        chain_waits=tuple(wait.waiting for wait in waiting_runs(store, now_ms) if wait.job_id == record.id),
     )
 
 
@@ -309,7 +320,7 @@ class Upcoming:
         timed = (
             entry.schedule.kind
             for entry in self.job.schedules
-            if previous_run(entry.schedule, self.at, anchor_at=entry.anchor(self.job.anchor_at)) == self.at
+            if previous_of(entry, self.at, self.job.anchor_at) == self.at
         )
         return next(timed, "several") if isinstance(self.job.schedule, Several) else self.job.schedule.kind
 

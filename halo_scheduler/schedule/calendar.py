@@ -16,7 +16,7 @@ from halo_scheduler.grammar.zone import (
     wall_seconds,
     wall_time,
 )
-from halo_scheduler.model.quiet_times import Quiet, QuietTime, Weekday
+from halo_scheduler.model.settings import Quiet, QuietTime, Weekday
 
 _DAY = timedelta(days=1)
 _WEEKDAYS = tuple(Weekday)

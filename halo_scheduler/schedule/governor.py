@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Final
 
 from halo_scheduler.grammar.checks import require_whole
+from halo_scheduler.grammar.interval import MAX_INTERVAL_MS
 from halo_scheduler.model import (
     After,
     Backoff,
-    Cron,
     Entry,
+    Event,
     Every,
     Hints,
     Limits,
@@ -27,21 +28,17 @@ from halo_scheduler.model import (
     Step,
     require_jitter,
 )
+from halo_scheduler.model.codec import Value
 from halo_scheduler.model.schedules import combine_with_anchor
-from halo_scheduler.schedule.next_run import Jitter, next_run, pending_point
+from halo_scheduler.schedule.days import first_allowed
+from halo_scheduler.schedule.entries import NEVER, delay_ms, next_of, next_runs, pending_point
+from halo_scheduler.schedule.single import Jitter, next_point
 
-_SOURCES: Final = {
-    Every: Source.EVERY,
-    After: Source.AFTER,
-    Cron: Source.CRON,
-    Once: Source.ONCE,
-    Manual: Source.MANUAL,
-}
 _NO_HINTS: Final = Hints()
 _NO_LIMITS: Final = Limits()
 _LADDER: Final = Backoff.ladder()
 _NO_RETRY: Final = Retry()
-_AT: Final = attrgetter("at")
+_AT: Final = itemgetter(0)
 # All of several schedules are used up, but a failed run may still be retried.
 _NEVER: Final = Once(0)
 
@@ -56,38 +53,37 @@ class _Draft:
     at: int | None = None
     attempt: int = 1
     trail: list[Step] = field(default_factory=list)
-
-    def lay_baseline(self, anchor_at: int, last_completed_at: int | None) -> None:
-        self.begin(
-            next_run(self.schedule, self.now_ms, anchor_at=anchor_at, last_completed_at=last_completed_at)
-        )
+    is_hinted: bool = False
 
     def begin(self, at: int | None) -> None:
         """Begin with an instant of the schedule."""
         if at is not None:
             self._move(Rule.BASELINE, at, self.source)
 
-    def stretch(self, factor: int, anchor_at: int, last_completed_at: int | None) -> None:
+    def stretch(self, factor: int, entry: Entry, anchor_at: int, last_completed_at: int | None) -> None:
         """Apply a doubling back-off to the interval; the source stays the schedule's."""
         match self.schedule:
             case Every(every_ms=every_ms):
                 rest_ms = every_ms * (factor - 1)
-                at = next_run(self.schedule, self.now_ms + rest_ms, anchor_at=anchor_at)
+                at = next_of(entry, self.now_ms + rest_ms, anchor_at)
             case After(after_ms=after_ms) if last_completed_at is not None:
                 rest_ms = after_ms * (factor - 1)
-                at = max(self.now_ms, last_completed_at + after_ms * factor)
+                at = first_allowed(entry, max(self.now_ms, last_completed_at + after_ms * factor))
             case _:
                 return
-        if at != self.at:
+        if at is None:  # The dates of the schedule end before.
+            self.at = None
+            self.trail.clear()
+        elif at != self.at:
             self._move(Rule.BACKOFF, at, self.source, rest_ms)
 
-    def spread(self, jitter: Jitter) -> None:
+    def spread(self, entry: Entry, jitter: Jitter) -> None:
         """Add the jitter of the grid point, which never reaches the following one."""
-        if self.at is not None and self.at != self.now_ms:  # A job that is due at once is not held back.
-            self.delay(self.at, jitter)
+        if self.at is not None and self.at != self.now_ms:  # A job that is due at once is not delayed.
+            self.delay(self.at, entry, jitter)
 
-    def delay(self, at: int, jitter: Jitter) -> None:
-        offset_ms = jitter.delay_ms(self.schedule, at)
+    def delay(self, at: int, entry: Entry, jitter: Jitter) -> None:
+        offset_ms = delay_ms(entry, at, jitter)
         if offset_ms:
             self._move(Rule.JITTER, at + offset_ms, self.source, offset_ms)
 
@@ -97,9 +93,9 @@ class _Draft:
         if self.at is None:
             return
         if pace_ms is not None and not isinstance(self.schedule, Once):
-            self._move(Rule.HINT, self.now_ms + pace_ms, Source.HINT_INTERVAL, pace_ms)
+            self._hint(self.now_ms + pace_ms, Source.HINT_INTERVAL, pace_ms)
         if next_at is not None and next_at < self.at:
-            self._move(Rule.HINT, next_at, Source.HINT_ONCE)
+            self._hint(next_at, Source.HINT_ONCE)
             if next_at < self.now_ms:
                 self._move(Rule.NEVER_PAST, self.now_ms, Source.HINT_ONCE)
 
@@ -110,7 +106,7 @@ class _Draft:
 
     def try_again(self, retry: Retry, attempt: int, finished_at: int) -> None:
         """Retry the failed slot if that is earlier than everything else."""
-        if attempt > retry.attempts or isinstance(self.schedule, Manual):
+        if attempt > retry.attempts or isinstance(self.schedule, Manual | Event):
             return
         at = max(self.now_ms, finished_at + retry.delay_ms)
         if self.at is None or at < self.at:
@@ -131,16 +127,13 @@ class _Draft:
             self._move(Rule.PAUSE, until, Source.PAUSED)
             self.attempt = 1
 
+    def _hint(self, at: int, source: Source, duration_ms: int | None = None) -> None:
+        self.is_hinted = True
+        self._move(Rule.HINT, at, source, duration_ms)
+
     def _move(self, rule: Rule, at: int | None, source: Source, duration_ms: int | None = None) -> None:
         self.at, self.source = at, source
         self.trail.append(Step(rule, at, source, duration_ms))
-
-
-class _Candidate(NamedTuple):
-    """One of several schedules with its next run, perhaps stretched and with its jitter."""
-
-    entry: Entry
-    at: int
 
 
 @dataclass(slots=True)
@@ -153,70 +146,85 @@ class _Context:
     factor: int
     jitter: Jitter
 
-    def draft(self, schedule: Schedule, anchor_at: int) -> _Draft:
+    def draft(self, schedule: Schedule) -> _Draft:
         """Return a schedule's next run, stretched by a doubling back-off and with its jitter."""
-        draft = _Draft(schedule, self.now_ms, _SOURCES[type(schedule)])
-        draft.lay_baseline(anchor_at, self.last_completed_at)
-        if self.factor > 1:
-            draft.stretch(self.factor, anchor_at, self.last_completed_at)
-        if self.jitter.percent:
-            draft.spread(self.jitter)
+        draft = _Draft(schedule, self.now_ms, _source_of(schedule))
+        draft.begin(next_point(schedule, self.now_ms, self.anchor_at, self.last_completed_at))
+        if self.factor > 1 and draft.at is not None:
+            draft.stretch(self.factor, Entry(schedule), self.anchor_at, self.last_completed_at)
+        if self.jitter.is_on and draft.at is not None:
+            draft.spread(Entry(schedule), self.jitter)
         return draft
 
-    def candidates(self, several: Several) -> list[_Candidate]:
-        """Return the next run of each of several schedules that has one."""
-        found = ((entry, self._at(entry)) for entry in several.entries)
-        return [_Candidate(entry, at) for entry, at in found if at is not None]
+    def times(self, several: Several) -> Sequence[int]:
+        """Return the next run of each of several schedules, in their order; NEVER for one that has none."""
+        if self.is_plain:
+            return next_runs(several, self.now_ms, self.anchor_at, self.last_completed_at)
+        drafts = [self.draft_of(entry).at for entry in several.entries]
+        return [NEVER if at is None else at for at in drafts]
 
-    def _at(self, entry: Entry) -> int | None:
-        if self.factor > 1 or self.jitter.percent:
-            return self.draft_of(entry).at
-        # Most jobs have neither: no draft is needed but that of the earliest.
-        return next_run(
-            entry.schedule,
-            self.now_ms,
-            anchor_at=entry.anchor(self.anchor_at),
-            last_completed_at=self.last_completed_at,
-        )
+    @property
+    def is_plain(self) -> bool:
+        """Whether schedules are neither stretched nor have jitter, as those of most jobs."""
+        return self.factor == 1 and not self.jitter.is_on
+
+    def draft_at(self, entry: Entry, at: int) -> _Draft:
+        """Return the next run of one of several schedules, whose time is known."""
+        if not self.is_plain:
+            return self.draft_of(entry)
+        draft = _Draft(entry.schedule, self.now_ms, _source_of(entry.schedule))
+        draft.begin(at)
+        return draft
 
     def draft_of(self, entry: Entry) -> _Draft:
         """Return the next run of one of several schedules."""
-        anchor_at = entry.anchor(self.anchor_at)
         # Another schedule may have had its run before the jitter of this one's point is over.
         pending = (
-            pending_point(entry.schedule, self.now_ms, anchor_at, self.last_completed_at, self.jitter)
-            if self.jitter.percent and self.factor == 1
+            pending_point(entry, self.now_ms, self.anchor_at, self.last_completed_at, self.jitter)
+            if self.jitter.is_on and self.factor == 1
             else None
         )
-        if pending is None:
-            return self.draft(entry.schedule, anchor_at)
-        draft = _Draft(entry.schedule, self.now_ms, _SOURCES[type(entry.schedule)])
-        draft.begin(pending)
-        draft.delay(pending, self.jitter)
+        draft = _Draft(entry.schedule, self.now_ms, _source_of(entry.schedule))
+        if pending is not None:
+            draft.begin(pending)
+            draft.delay(pending, entry, self.jitter)
+            return draft
+        draft.begin(next_of(entry, self.now_ms, self.anchor_at, self.last_completed_at))
+        if self.factor > 1 and draft.at is not None:
+            draft.stretch(self.factor, entry, self.anchor_at, self.last_completed_at)
+        if self.jitter.is_on:
+            draft.spread(entry, self.jitter)
         return draft
 
 
-def _choose(candidates: list[_Candidate], pace_ms: int | None, now_ms: int) -> Entry | None:
-    """Return the schedule that is due first; a hinted pace replaces all but those of a `once`."""
-    if not candidates:
-        return None
-    earliest = min(candidates, key=_AT)
-    if pace_ms is None or isinstance(earliest.entry.schedule, Once):
-        return earliest.entry
-    onces = [item for item in candidates if isinstance(item.entry.schedule, Once)]
-    first = min(onces, key=_AT, default=None)
-    return first.entry if first is not None and first.at <= now_ms + pace_ms else earliest.entry
+def _source_of(schedule: Schedule) -> Source:
+    return Source.MANUAL if isinstance(schedule, Event) else Source(schedule.kind)
 
 
-def _keys_of(candidates: list[_Candidate], draft: _Draft, chosen_at: int | None) -> tuple[str, ...]:
+def _choose(several: Several, times: Sequence[int], pace_ms: int | None, now_ms: int) -> tuple[int, Entry]:
+    """Return the schedule that is due first, and when; a hinted pace replaces all but those of a `once`."""
+    earliest_at = min(times)
+    earliest = several.entries[times.index(earliest_at)]
+    if pace_ms is None or isinstance(earliest.schedule, Once):
+        return earliest_at, earliest
+    onces = [
+        (at, entry)
+        for at, entry in zip(times, several.entries, strict=True)
+        if isinstance(entry.schedule, Once)
+    ]
+    at, once = min(onces, key=_AT, default=(NEVER, earliest))
+    return (at, once) if at <= now_ms + pace_ms else (earliest_at, earliest)
+
+
+def _keys_of(several: Several, times: Sequence[int], draft: _Draft, chosen_at: int | None) -> tuple[str, ...]:
     """Return which of several schedules the plan comes from: those due at once when it was chosen.
 
     Back-off, limits and a retry move such a run; a hint replaces it.
     """
-    is_hinted = any(step.rule is Rule.HINT for step in draft.trail)
-    if draft.at is None or draft.source is Source.PAUSED or is_hinted:
+    if draft.at is None or draft.source is Source.PAUSED or draft.is_hinted:
         return ()
-    return tuple(item.entry.key for item in candidates if item.at == chosen_at)
+    entries = several.entries
+    return tuple([entries[index].key for index, at in enumerate(times) if at == chosen_at])
 
 
 def plan_next_run(
@@ -234,6 +242,8 @@ def plan_next_run(
     backoff: Backoff = _LADDER,
     retry: Retry = _NO_RETRY,
     jitter_percent: int = 0,
+    jitter_ms: int = 0,
+    is_jitter_fixed: bool = False,
     key: str = "",
     paused: bool = False,
     paused_until: int | None = None,
@@ -244,21 +254,24 @@ def plan_next_run(
     `finished_at` (by default the last completion, else now).
     """
     require_jitter(jitter_percent)
+    if jitter_ms:
+        require_whole("jitter_ms", jitter_ms, 0, MAX_INTERVAL_MS)
     require_whole("errors", errors, 0)
     require_whole("attempt", attempt, 1)
     if finished_at is None:
         finished_at = now_ms if last_completed_at is None else last_completed_at
-    if isinstance(schedule, Sequence):
+    if not isinstance(schedule, Value):
         schedule, anchor_at = combine_with_anchor(schedule, anchor_at)
     factor = backoff.factor(errors) if errors else 1
-    context = _Context(now_ms, anchor_at, last_completed_at, factor, Jitter(jitter_percent, key))
-    candidates: list[_Candidate] = []
+    jitter = Jitter(jitter_percent, key, jitter_ms, is_jitter_fixed)
+    context = _Context(now_ms, anchor_at, last_completed_at, factor, jitter)
+    times: Sequence[int] = ()
     if isinstance(schedule, Several):
-        candidates = context.candidates(schedule)
-        chosen = _choose(candidates, hints.pace_at(now_ms), now_ms)
-        draft = _Draft(_NEVER, now_ms, Source.ONCE) if chosen is None else context.draft_of(chosen)
+        times = context.times(schedule)
+        at, chosen = _choose(schedule, times, hints.pace_at(now_ms), now_ms)
+        draft = _Draft(_NEVER, now_ms, Source.ONCE) if at == NEVER else context.draft_at(chosen, at)
     else:
-        draft = context.draft(schedule, anchor_at)
+        draft = context.draft(schedule)
     chosen_at = draft.at
     draft.follow(hints)
     if errors:
@@ -267,5 +280,17 @@ def plan_next_run(
         draft.try_again(retry, attempt, finished_at)
     draft.keep_limits(limits)
     draft.respect_pause(paused=paused, until=paused_until)
-    keys = _keys_of(candidates, draft, chosen_at) if candidates else ()
+    keys = _keys_of(schedule, times, draft, chosen_at) if isinstance(schedule, Several) else ()
     return Plan(draft.at, draft.source, draft.attempt, tuple(draft.trail), keys)
+
+
+def plan_passed_point(
+    at: int, source: Source, now_ms: int, *, finished_at: int, errors: int, limits: Limits, backoff: Backoff
+) -> Plan:
+    """Plan the late run of a grid point that has passed: at once, unless back-off or limits delay it."""
+    draft = _Draft(Manual(), now_ms, source)
+    draft.begin(at)
+    if errors:
+        draft.back_off(finished_at, backoff.delay_ms(errors))
+    draft.keep_limits(limits)
+    return Plan(draft.at, draft.source, draft.attempt, tuple(draft.trail))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from halo_scheduler.grammar.cron_fields import CronFields
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
+from halo_scheduler.model import After, Cron, Entry, Every, Once, OnFile, OnSession, Schedule, Several
 
 
 class Dates(NamedTuple):
@@ -38,8 +38,8 @@ class DayRule(NamedTuple):
 class Meaning(NamedTuple):
     """The meaning of a schedule: two schedules that are equal here have the same runs.
 
-    `value` is the interval in force in milliseconds, the due second, the tables of a cron expression, or the set of
-    the meanings of several schedules.
+    `value` is the interval in force in milliseconds, the due second, the tables of a cron expression, the fields of
+    an event, or the set of the meanings of several schedules.
     """
 
     kind: str
@@ -59,22 +59,34 @@ class CronMeaning(NamedTuple):
 
 
 def normal(schedule: Schedule | Several) -> Meaning:
-    """Return the meaning of a schedule; the anchor and the jitter of the job are no part of it."""
+    """Return the meaning of a schedule; it excludes anchors, parameters and the jitter of the job."""
     match schedule:
-        case Every():
-            return Meaning(schedule.kind, schedule.every_ms)
-        case After():
-            return Meaning(schedule.kind, schedule.after_ms)
+        case Every(every_ms=interval_ms) | After(after_ms=interval_ms):
+            return Meaning(schedule.kind, interval_ms)
         case Cron():
             return Meaning(schedule.kind, _cron(schedule.expression.fields, schedule.timezone))
         case Once():
             return Meaning(schedule.kind, schedule.due_at // SECOND_MS)
-        case Manual():
-            return Meaning(schedule.kind)
+        case OnFile() | OnSession():
+            return Meaning(schedule.kind, _event(schedule))
         case Several():
-            return Meaning(schedule.kind, frozenset(normal(item) for item in schedule.schedules))
+            meanings = frozenset(_normal_entry(entry) for entry in schedule.entries)
+            return next(iter(meanings)) if len(meanings) == 1 else Meaning(schedule.kind, meanings)
         case _:
-            assert_never(schedule)
+            return Meaning(schedule.kind, schedule)
+
+
+def _event(event: OnFile | OnSession) -> tuple[object, ...]:
+    if isinstance(event, OnSession):
+        return event.on, event.delay_ms
+    return event.path, event.match, event.on, event.settle_ms
+
+
+def _normal_entry(entry: Entry) -> Meaning:
+    meaning = normal(entry.schedule)
+    if not entry.is_limited:
+        return meaning
+    return meaning._replace(value=(meaning.value, entry.from_date, entry.until_date, entry.calendar))
 
 
 def _cron(fields: CronFields, timezone: str | None) -> CronMeaning:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from halo_scheduler.model import PassedReason, Schedule, Several
-from halo_scheduler.schedule.next_run import NO_JITTER, Jitter, count_due
+from halo_scheduler.schedule.next_run import count_due
+from halo_scheduler.schedule.single import NO_JITTER, Jitter
 
 # Only attempts, pauses and restarts between two counted slots add spans; beyond this, the oldest are merged.
 _MOST_SPANS = 40

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
+from datetime import date, datetime, time
 
 from halo_scheduler.errors import PhraseParseError, ScheduleError
 from halo_scheduler.grammar.checks import require_instant, require_text
 from halo_scheduler.grammar.english import shown
-from halo_scheduler.grammar.interval import format_interval
-from halo_scheduler.grammar.phrases.times import read_duration
-from halo_scheduler.grammar.phrases.tokens import EXAMPLES, LONGEST_PHRASE, Cursor
-from halo_scheduler.grammar.zone import find_zone
-from halo_scheduler.model import After, Cron, Manual, Once, Schedule, Several
-from halo_scheduler.model.schedules import MOST_SCHEDULES, combine
-from halo_scheduler.schedule.spoken_dates import read_once
+from halo_scheduler.grammar.interval import SECOND_MS, format_interval
+from halo_scheduler.grammar.phrases.times import TimeOfDay, in_part_of_day, read_duration, read_time
+from halo_scheduler.grammar.phrases.tokens import (
+    EXAMPLES,
+    LONGEST_PHRASE,
+    Cursor,
+    TokenKind,
+)
+from halo_scheduler.grammar.zone import find_zone, local_time, to_instant, wall_seconds
+from halo_scheduler.model import After, Cron, Entry, Manual, Once, Schedule, Several
+from halo_scheduler.model.schedules import MOST_SCHEDULES, combine, entries_of, schedules_of
+from halo_scheduler.model.time_rules import Dated
+from halo_scheduler.schedule.spoken_dates import day_words, read_day, take_calendar, take_span
+from halo_scheduler.schedule.spoken_events import EVENT_EXAMPLES, read_event, split_phrases
 from halo_scheduler.schedule.spoken_rules import read_rule
 
 _ZONE = re.compile(
@@ -49,27 +58,53 @@ def parse_schedule(text: str, *, now_ms: int, timezone: str | None = None) -> Sc
     ScheduleError, tells what is not understood or not clear, and has suggestions.
     """
     require_text("", text, longest=LONGEST_PHRASE)
-    parts = [part for part in text.split(";") if part.strip()]
+    parts = split_phrases(text)
     if not parts:
         raise PhraseParseError(f"say when the job runs, like “{EXAMPLES[0]}”", text, EXAMPLES)
     if len(parts) > MOST_SCHEDULES:
         raise PhraseParseError(f"a job has at most {MOST_SCHEDULES} schedules", text)
-    found = [_parse_part(part.strip(), now_ms, timezone) for part in parts]
-    return found[0] if len(found) == 1 else combine(found)
+    found = [_parse_part(part, now_ms, timezone) for part in parts]
+    if len(found) == 1:
+        return found[0]
+    return combine(replace(entry, key="") for item in found for entry in entries_of(item))
 
 
 def _parse_part(text: str, now_ms: int, timezone: str | None) -> Schedule | Several:
+    if (event := read_event(text)) is not None:
+        return event
     words, zone = _split_zone(text)
     if _CRON.fullmatch(words):
         return Cron(words, zone or timezone)
     cursor = Cursor(words)
+    today = local_time(now_ms, zone or timezone).date()
+    calendar = take_calendar(cursor, today)
+    first, last = (None if day is None else day.isoformat() for day in take_span(cursor, today))
+    found = _parse_words(cursor, words, zone, timezone, now_ms)
+    if first is None and last is None and not calendar.has_days:
+        return found
+    if not all(isinstance(item, Dated) for item in schedules_of(found)):
+        raise cursor.refusal("a start or end date has no effect here; leave it out")
+    try:
+        return Several(
+            tuple(
+                Entry(item, from_date=first, until_date=last, calendar=calendar)
+                for item in schedules_of(found)
+            )
+        )
+    except ScheduleError as error:
+        raise cursor.refusal(error.message) from None
+
+
+def _parse_words(
+    cursor: Cursor, words: str, zone: str | None, timezone: str | None, now_ms: int
+) -> Schedule | Several:
     if " ".join(words.lower().split()).removesuffix(".") in _MANUAL:
         return _without_zone(cursor, zone, Manual())
     if cursor.peek().text in _EVENTS:
-        raise cursor.refusal("only times can be told in words, not events", *EXAMPLES)
+        raise cursor.refusal("this event is not understood", *EVENT_EXAMPLES)
     if (relative := _from_now(cursor, now_ms) or _after(cursor)) is not None:
         return _without_zone(cursor, zone, relative)
-    if (once := read_once(cursor, now_ms, zone or timezone)) is not None:
+    if (once := read_once(cursor, now_ms, zone or timezone, has_zone=zone is not None)) is not None:
         return once
     rule = read_rule(cursor, zone or timezone)
     return rule if isinstance(rule, Cron | Several) else _without_zone(cursor, zone, rule)
@@ -120,3 +155,70 @@ def _after(cursor: Cursor) -> After | None:
         raise cursor.refusal("after what is not clear", "5 minutes after it finishes")
     cursor.position = start
     return None
+
+
+def read_once(cursor: Cursor, now_ms: int, timezone: str | None, *, has_zone: bool = False) -> Once | None:
+    """Return the single run that a phrase means; None, without moving, if it names no date.
+
+    `has_zone` tells that the zone stands in the phrase: then no offset from UTC may.
+    """
+    start = cursor.position
+    is_once = bool(cursor.accept("once"))
+    cursor.accept(",")
+    at = _time(cursor)
+    cursor.accept(",")
+    today = local_time(now_ms, timezone).date()
+    is_today = cursor.peek().text in ("today", "tonight")
+    part = "night" if cursor.peek().text == "tonight" else ""
+    day = read_day(cursor, today)
+    if day is None:
+        if is_once:
+            raise cursor.refusal("the date is missing", "today at 18:00", "24 Dec 2026 at 18:00")
+        cursor.position = start
+        return None
+    part = part or cursor.accept("morning", "afternoon", "evening", "night")
+    cursor.accept(",")
+    at = at or _time(cursor)
+    if at is None:
+        raise cursor.refusal("the time is missing", f"{day_words(day)} at 9:00")
+    at = in_part_of_day(cursor, at, part) if part else at
+    instant = _instant(cursor, day, at, timezone, has_zone=has_zone)
+    if is_today and instant <= now_ms:
+        raise cursor.refusal(f"{at.text} is over today", f"tomorrow at {at.text}")
+    return Once(instant)
+
+
+def _time(cursor: Cursor) -> TimeOfDay | None:
+    start = cursor.position
+    has_at = bool(cursor.accept("at"))
+    if not has_at and cursor.peek().kind is TokenKind.NUMBER and cursor.peek(1).text not in ("am", "pm"):
+        return None  # A bare number may be a date.
+    found = read_time(cursor)
+    if found is None:
+        cursor.position = start
+    return found
+
+
+def _instant(cursor: Cursor, day: date, at: TimeOfDay, timezone: str | None, *, has_zone: bool) -> int:
+    wall_s = wall_seconds(datetime.combine(day, time(at.hour, at.minute, at.second)))
+    offset_s = _offset_s(cursor)
+    if not cursor.is_over:
+        raise cursor.token_refusal()
+    if offset_s is not None and has_zone:
+        raise cursor.refusal("there is an offset from UTC and a time zone; leave one out")
+    if offset_s is not None:
+        return (wall_s - offset_s) * SECOND_MS
+    return to_instant(find_zone(timezone), wall_s) * SECOND_MS
+
+
+def _offset_s(cursor: Cursor) -> int | None:
+    if cursor.accept("utc", "gmt", "z"):
+        return 0
+    sign = cursor.accept("+", "-")
+    if not sign:
+        return None
+    token = cursor.take_kind(TokenKind.CLOCK)
+    if token is None:
+        raise cursor.refusal("the offset from UTC is missing", "24 Dec 2026 at 18:00 +01:00")
+    hours, minutes = (int(part) for part in token.text.split(":")[:2])
+    return (3600 * hours + 60 * minutes) * (-1 if sign == "-" else 1)

@@ -1,92 +1,182 @@
-"""One date and time in plain words: "tomorrow at 9", "next Monday at 8:00", "24 Dec 2026 at 18:00 UTC"."""
+"""Single days in plain words, and the days that a repeated schedule is limited to."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 
+from halo_scheduler.errors import PhraseParseError, ScheduleError
 from halo_scheduler.grammar.english import WEEKDAYS, short_date
-from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.grammar.phrases.times import TimeOfDay, in_part_of_day, read_time
 from halo_scheduler.grammar.phrases.tokens import MONTH_WORDS, WEEKDAY_WORDS, Cursor, TokenKind
-from halo_scheduler.grammar.zone import find_zone, local_time, to_instant, wall_seconds
-from halo_scheduler.model import Once
+from halo_scheduler.model.calendars import DAY_GROUPS, Calendar, Shift
 
 _DAYS_AHEAD = {"today": 0, "tonight": 0, "tomorrow": 1}
 _YEAR_DIGITS = 4
 _WEEK = 7
 _FIRST_YEAR, _LAST_YEAR = 1970, 9998
+_FROM = ("from", "starting", "beginning")
+_UNTIL = ("until", "till", "through", "ending")
+_TO = (*_UNTIL, "to", "–", "-")
 
 
-def read_once(cursor: Cursor, now_ms: int, timezone: str | None) -> Once | None:
-    """Return the single run that a phrase means; None, without moving, if it names no date."""
-    start = cursor.position
-    is_once = bool(cursor.accept("once"))
-    cursor.accept(",")
-    at = _time(cursor)
-    cursor.accept(",")
-    today = local_time(now_ms, timezone).date()
-    is_today = cursor.peek().text in ("today", "tonight")
-    part = "night" if cursor.peek().text == "tonight" else ""
-    day = _day(cursor, today)
-    if day is None:
-        if is_once:
-            raise cursor.refusal("the date is missing", "today at 18:00", "24 Dec 2026 at 18:00")
-        cursor.position = start
-        return None
-    part = part or cursor.accept("morning", "afternoon", "evening", "night")
-    cursor.accept(",")
-    at = at or _time(cursor)
-    if at is None:
-        raise cursor.refusal("the time is missing", f"{_words(day)} at 9:00")
-    at = in_part_of_day(cursor, at, part) if part else at
-    instant = _instant(cursor, day, at, timezone)
-    if is_today and instant <= now_ms:
-        raise cursor.refusal(f"{at.text} is over today", f"tomorrow at {at.text}")
-    return Once(instant)
-
-
-def _time(cursor: Cursor) -> TimeOfDay | None:
-    start = cursor.position
-    has_at = bool(cursor.accept("at"))
-    if not has_at and cursor.peek().kind is TokenKind.NUMBER and cursor.peek(1).text not in ("am", "pm"):
-        return None  # A bare number may be a date.
-    found = read_time(cursor)
-    if found is None:
-        cursor.position = start
-    return found
-
-
-def _words(day: date) -> str:
+def day_words(day: date) -> str:
+    """Return a day as it is written in a phrase: "24 Dec 2026"."""
     return short_date(datetime.combine(day, time()))
 
 
-def _instant(cursor: Cursor, day: date, at: TimeOfDay, timezone: str | None) -> int:
-    wall_s = wall_seconds(datetime.combine(day, time(at.hour, at.minute, at.second)))
-    offset_s = _offset_s(cursor)
-    if not cursor.is_over:
-        raise cursor.token_refusal()
-    if offset_s is not None:
-        return (wall_s - offset_s) * SECOND_MS
-    return to_instant(find_zone(timezone), wall_s) * SECOND_MS
+# --- The first and the last day -------------------------------------------------------------------------
 
 
-def _offset_s(cursor: Cursor) -> int | None:
-    if cursor.accept("utc", "gmt", "z"):
-        return 0
-    sign = cursor.accept("+", "-")
-    if not sign:
+def take_span(cursor: Cursor, today: date) -> tuple[date | None, date | None]:
+    """Take "from 1 May 2026" and "until 31 Dec 2026", wherever they stand, and return these days.
+
+    Without a date after them, the words are left to the other clauses.
+    """
+    first: date | None = None
+    last: date | None = None
+    start = cursor.position
+    while not cursor.is_over:
+        at = cursor.position
+        begins, ends = _clause(cursor, today)
+        if begins is None and ends is None:
+            cursor.position = at + 1
+            continue
+        if (begins and first) or (ends and last):
+            raise cursor.refusal("there are two start dates, or two end dates; leave one out")
+        first, last = begins or first, ends or last
+        cursor.cut(at - 1 if at and cursor.peek_at(at - 1).text == "," else at)
+    cursor.position = start
+    if first is not None and last is not None and last < first:
+        raise cursor.refusal(f"{day_words(last)} lies before {day_words(first)}")
+    return first, last
+
+
+def _clause(cursor: Cursor, today: date) -> tuple[date | None, date | None]:
+    if cursor.accept("between"):
+        first = _full_day(cursor, today)
+        last = _full_day(cursor, today) if first is not None and cursor.accept("and") else None
+        return (first, last) if last is not None else (None, None)
+    if cursor.accept(*_FROM):
+        cursor.accept("from", "on")
+        first = _full_day(cursor, today)
+        if first is None:
+            return None, None
+        at = cursor.position
+        cursor.accept(",")
+        last = _full_day(cursor, today, "until") if cursor.accept(*_TO) else None
+        if last is None:
+            cursor.position = at
+        return first, last
+    if cursor.accept(*_UNTIL):
+        cursor.accept("on", "and")
+        cursor.accept_all("including")
+        return None, _full_day(cursor, today, "until")
+    return None, None
+
+
+def _full_day(cursor: Cursor, today: date, opening: str = "from") -> date | None:
+    """Return a day with its year; one without is asked for."""
+    if (found := read_day(cursor, today)) is not None:
+        return found
+    at = cursor.position
+    cursor.accept("the")
+    day, month = _day_and_month(cursor)
+    is_date = day is not None and month is not None
+    cursor.position = at
+    if not is_date or day is None or month is None:
         return None
-    token = cursor.take_kind(TokenKind.CLOCK)
-    if token is None:
-        raise cursor.refusal("the offset from UTC is missing", "24 Dec 2026 at 18:00 +01:00")
-    hours, minutes = (int(part) for part in token.text.split(":")[:2])
-    return (3600 * hours + 60 * minutes) * (-1 if sign == "-" else 1)
+    raise _without_year(cursor, today, (day, month), opening)
+
+
+def _without_year(cursor: Cursor, today: date, named: tuple[int, int], opening: str) -> PhraseParseError:
+    day, month = named
+    for year in range(today.year, today.year + 9):  # 29 February may be eight years ahead.
+        with suppress(ValueError):
+            if (ahead := date(year, month, day)) >= today:
+                return cursor.refusal(
+                    "the year is missing", f"every day at 9:00 {opening} {day_words(ahead)}"
+                )
+    return cursor.refusal("there is no such date", "every day at 9:00 until 31 Dec 2026")
+
+
+def _day_and_month(cursor: Cursor) -> tuple[int | None, int | None]:
+    """Read "24 Dec", "24th of December" or "December 24"."""
+    day = _day_number(cursor)
+    cursor.accept("of")
+    month = cursor.accept_from(MONTH_WORDS)
+    return (_day_number(cursor) if day is None and month is not None else day), month
+
+
+# --- Calendars ------------------------------------------------------------------------------------------
+
+
+def take_calendar(cursor: Cursor, today: date) -> Calendar:
+    """Take "only on weekdays", "not on 24 Dec 2026" and "moved to the next allowed day", wherever they stand."""
+    days: dict[str, list[str]] = {"only": [], "not": []}
+    shift: Shift | None = None
+    start = cursor.position
+    while not cursor.is_over:
+        at = cursor.position
+        kind = _opening(cursor)
+        found = _listed_days(cursor, today) if kind else []
+        moves = _shift(cursor) if not found else None
+        if not found and moves is None:
+            cursor.position = at + 1
+            continue
+        if moves is not None and shift is not None:
+            raise cursor.refusal("times cannot move to two days; leave one out")
+        days[kind or "not"] += found
+        shift = moves or shift
+        cursor.cut(at - 1 if at and cursor.peek_at(at - 1).text == "," else at)
+    cursor.position = start
+    try:
+        return Calendar(only=tuple(days["only"]), excluded=tuple(days["not"]), shift=shift)
+    except ScheduleError as error:
+        raise cursor.refusal(f"the calendar {error.message}") from None
+
+
+def _opening(cursor: Cursor) -> str:
+    if cursor.accept_all("only on"):
+        return "only"
+    is_excluding = cursor.accept_all("not on") or cursor.accept_all("except on") or cursor.accept("except")
+    return "not" if is_excluding else ""
+
+
+def _listed_days(cursor: Cursor, today: date) -> list[str]:
+    """Read "weekends, 24 Dec 2026 or 2027-01-01"."""
+    found: list[str] = []
+    end = cursor.position
+    while (item := _listed_day(cursor, today)) is not None:
+        found.append(item)
+        end = cursor.position
+        cursor.accept(",")
+        cursor.accept("and", "or")
+        cursor.accept("on")
+    cursor.position = end
+    return found
+
+
+def _listed_day(cursor: Cursor, today: date) -> str | None:
+    if group := cursor.accept(*DAY_GROUPS):
+        return group
+    day = _full_day(cursor, today, "until")
+    return None if day is None else day.isoformat()
+
+
+def _shift(cursor: Cursor) -> Shift | None:
+    """Read "moved to the next allowed day", "otherwise on the previous day"."""
+    if not any(map(cursor.accept_all, ("moved to the", "otherwise on the", "else on the"))):
+        return None
+    which = cursor.accept(*Shift)
+    cursor.accept("allowed", "possible")
+    return Shift(which) if which and cursor.accept("day") else None
 
 
 # --- Days ---------------------------------------------------------------------------------------------
 
 
-def _day(cursor: Cursor, today: date) -> date | None:
+def read_day(cursor: Cursor, today: date) -> date | None:
+    """Return the day that a phrase names; None, without moving, if it names none."""
     start = cursor.position
     if (ahead := cursor.accept_from(_DAYS_AHEAD)) is not None:
         return today + timedelta(days=ahead)
@@ -116,11 +206,11 @@ def _coming_weekday(cursor: Cursor, today: date) -> date | None:
         later = day + timedelta(days=_WEEK)
         raise cursor.refusal(
             f"it is not clear which {WEEKDAYS[weekday]} is the next one",
-            f"{_words(day)} at 9:00",
-            f"{_words(later)} at 9:00",
+            f"{day_words(day)} at 9:00",
+            f"{day_words(later)} at 9:00",
         )
     if which == "this" and not is_this_week:
-        raise cursor.refusal(f"{WEEKDAYS[weekday]} of this week is over", f"{_words(day)} at 9:00")
+        raise cursor.refusal(f"{WEEKDAYS[weekday]} of this week is over", f"{day_words(day)} at 9:00")
     return day
 
 
@@ -146,10 +236,7 @@ def _written_date(cursor: Cursor) -> date | None:
     """Read "24 Dec 2026", "24th of December 2026", "December 24, 2026"; without a year it is none."""
     start = cursor.position
     cursor.accept("the")
-    day, month = _day_number(cursor), None
-    cursor.accept("of")
-    month = cursor.accept_from(MONTH_WORDS)
-    day = _day_number(cursor) if day is None and month is not None else day
+    day, month = _day_and_month(cursor)
     cursor.accept(",")
     year = cursor.take_kind(TokenKind.NUMBER) if day is not None and month is not None else None
     if day is None or month is None or year is None or len(year.text) != _YEAR_DIGITS:

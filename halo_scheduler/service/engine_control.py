@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -109,7 +110,11 @@ class EngineControl:
         return read_trouble(self._session.path)
 
     def stop_run(self, run_id: str) -> bool:
-        """Ask the engine to stop a run without the store; return whether one received it."""
+        """Ask the engine to stop a started run without the store; return whether one received it."""
+        # The engine knows active runs by heart; only the store can forget one that waits.
+        with suppress(StoreError):
+            if self._store.runs.get(run_id) is None:
+                return False
         if self._session.loop is None:
             return ask_to_stop(self._session.path, run_id)
         self._session.loop.stop_run(run_id)

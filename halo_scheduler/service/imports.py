@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halo_scheduler.errors import ScheduleError, SchedulerError
-from halo_scheduler.model import Condition, JobSpec, Once, PathExists, StatusReason
+from halo_scheduler.model import Condition, JobSpec, Once, PathExists, Schedule, StatusReason
 from halo_scheduler.model.changes import IMPORT, ChangeKind
-from halo_scheduler.model.ids import new_job_id
+from halo_scheduler.model.jobs import new_job_id
 from halo_scheduler.rules.assistants import decides_consent, drop_refused_advice, refuse_assistants
 from halo_scheduler.rules.edit import Edit, refuse_chains, refuse_unobservable
 from halo_scheduler.rules.job_edits import change_spec, insert, new_record, remove
@@ -19,7 +19,7 @@ from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.run_transfer import RunCopy, RunTransfer
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.looking import ConditionState
+    from halo_scheduler.conditions.probes import ConditionState
     from halo_scheduler.transfer.drafts import Draft, Drafts, MovedState
     from halo_scheduler.transfer.import_plan import Alteration, Creation, Existing, ImportPlan
 
@@ -133,17 +133,21 @@ class Imports:
         )
 
     def _without_unobservable(self, drafts: Drafts, existing: Existing) -> Drafts:
-        """Turn drafts with new conditions that this system cannot probe into faults."""
+        """Turn drafts with new conditions and events that this system cannot observe into faults."""
         from halo_scheduler.transfer.drafts import add_fault  # noqa: PLC0415
 
-        known = {condition for spec in existing.jobs.values() for condition in spec.policy.conditions}
+        known = {one for spec in existing.jobs.values() for one in _observed(spec)}
         check = _checking_once(self._session.check_condition)
         faults = list(drafts.faults)
         jobs: list[Draft] = []
         for draft in drafts.jobs:
-            conditions = draft.spec.policy.conditions
             try:
-                refuse_unobservable([draft.spec], [one for one in conditions if one in known], check)
+                refuse_unobservable(
+                    [draft.spec],
+                    [one for one in _observed(draft.spec) if one in known],
+                    check,
+                    self._session.why_unobservable,
+                )
             except ScheduleError as error:
                 add_fault(faults, draft.fault(error))
             else:
@@ -164,6 +168,11 @@ class Imports:
         )
         if now != plan:
             raise SchedulerError("the jobs were changed elsewhere since you looked; look at it again")
+
+
+def _observed(spec: JobSpec) -> list[Condition | Schedule]:
+    """Return the conditions and events of a job."""
+    return [*spec.policy.conditions, *(entry.schedule for entry in spec.events)]
 
 
 def _secret_names(action: object) -> frozenset[str]:
@@ -232,6 +241,7 @@ def _moved(edit: Edit, given: dict[str, Any], state: MovedState) -> JobRecord:
             last_ended_at=state.last_ended_at,
             last_outcome=state.last_outcome,
             last_message=state.last_message,
+            resumed_since_run=state.resumed_since_run,
         )
     )
 

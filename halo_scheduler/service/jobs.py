@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.checks import LONGEST_NAME, require_instant, require_whole
 from halo_scheduler.model import Condition, Job, JobSpec, JobStatus, Situation, SkipReason, StartCheck
+from halo_scheduler.model.actions import WorkSource
 from halo_scheduler.model.plans import Topic
-from halo_scheduler.model.work_source import WorkSource
 from halo_scheduler.rules import job_edits
 from halo_scheduler.rules import statistics as reports
 from halo_scheduler.rules.assistants import pausing_assistant
@@ -21,11 +21,11 @@ from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.service.session import Session
 from halo_scheduler.store.job_lines import JobLineTable, JobName
 from halo_scheduler.store.jobs import TRASH_MS
+from halo_scheduler.wording.jobs import is_found, searched_text
 from halo_scheduler.wording.plans import Explanation
-from halo_scheduler.wording.search import is_found, searched_text
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.looking import ConditionState
+    from halo_scheduler.conditions.probes import ConditionState
     from halo_scheduler.rules.statistics import Upcoming
     from halo_scheduler.why.inquiry import Answer
     from halo_scheduler.why.journal import AssistantAct
@@ -106,17 +106,17 @@ class Jobs:
 
     def next_runs(self, job_id: str, count: int = 5, *, since: int | None = None) -> list[int]:
         """Return a job's planned run, then the times of its schedule after it, from an instant on."""
-        return reports.next_runs(self._store.jobs.require(job_id), count, self._now_ms(), since)
+        return reports.next_runs(self._store.jobs.require(job_id), count, self.now_ms(), since)
 
     def upcoming(self, count: int = 5, job_ids: Collection[str] | None = None) -> list[Upcoming]:
         """Return the next runs of all jobs, or of some, in order; due runs come first."""
         from halo_scheduler.rules.statistics import upcoming  # noqa: PLC0415 - only when needed
 
-        return upcoming(self._store, require_whole("count", count, 1), self._now_ms(), job_ids)
+        return upcoming(self._store, require_whole("count", count, 1), self.now_ms(), job_ids)
 
     def explain(self, job_id: str) -> Explanation:
         """Return why a job's next run is when it is, or why there is none."""
-        return reports.explanation(self._store, self._store.jobs.require(job_id), self._now_ms())
+        return reports.explanation(self._store, self._store.jobs.require(job_id), self.now_ms())
 
     def why(
         self, job_id: str, at: int | None = None, *, span_ms: int = 1, topics: Collection[Topic] | None = None
@@ -131,13 +131,13 @@ class Jobs:
         span = None
         if at is not None:
             span = (require_instant("at", at), at + require_whole("span_ms", span_ms, 1))
-        record, now_ms = self._store.jobs.require(job_id), self._now_ms()
+        record, now_ms = self._store.jobs.require(job_id), self.now_ms()
         wanted = NOW if topics is None else topics
         return answer(self._store, record, now_ms, span=span, look=self.check_condition, topics=wanted)
 
     def situations(self, job_ids: Iterable[str] | None = None) -> dict[str, Situation]:
         """Return what jobs are doing, what they wait for and when they run next: all jobs, or some."""
-        found = read_situations(self._store.database, self._now_ms(), job_ids)
+        found = read_situations(self._store.database, self.now_ms(), job_ids)
         return {line.id: situation for line, situation in found}
 
     def situation(self, job_id: str) -> Situation:
@@ -149,7 +149,7 @@ class Jobs:
 
     def check_start(self, job_id: str) -> StartCheck:
         """Return whether a job would start on its schedule now, or why not; probing its conditions may take seconds."""
-        record, now_ms = self._store.jobs.require(job_id), self._now_ms()
+        record, now_ms = self._store.jobs.require(job_id), self.now_ms()
         reason = self.situation(job_id).skip_reason(now_ms)
         if reason is None and Capacities(self._store.database).find(record.spec.group) is not None:
             reason = SkipReason.AT_CAPACITY
@@ -182,7 +182,7 @@ class Jobs:
 
     def usage(self, job_id: str) -> Usage:
         """Return how many runs a job had today, their cost, and its daily limits."""
-        return reports.usage(self._store, self._store.jobs.require(job_id), self._now_ms())
+        return reports.usage(self._store, self._store.jobs.require(job_id), self.now_ms())
 
     def pausing_assistant(self, job_id: str) -> str | None:
         """Return the name of the assistant that paused a job; None if a person did or it is not paused."""
@@ -198,7 +198,7 @@ class Jobs:
         """Return the prompt an agent would get if a run started now, with words in brackets for unknown values."""
         from halo_scheduler.actions.run_context import preview_prompt  # noqa: PLC0415 - only when needed
 
-        return preview_prompt(self._store, spec, job_id, self._now_ms())
+        return preview_prompt(self._store, spec, job_id, self.now_ms())
 
     def ready_items(self, source: WorkSource) -> list[Item]:
         """Return the ready items of a work queue, which may take long; SourceError says why it does not answer."""
@@ -209,7 +209,8 @@ class Jobs:
         desk = WorkDesk(spool_folder(session.path), session.secrets.reader, session.clock.now_ms)
         return desk.open(source).ready()
 
-    def _now_ms(self) -> int:
+    def now_ms(self) -> int:
+        """Return the current instant of the scheduler's clock."""
         return self._session.clock.now_ms()
 
     def list(

@@ -62,7 +62,7 @@ class Overview:
     def _search(self, jobs: list[tuple[JobLine, Situation]], text: str) -> list[tuple[JobLine, Situation]]:
         """Return the jobs that match a text."""
         from halo_scheduler.store.job_records import read_actions  # noqa: PLC0415 - most lists do without
-        from halo_scheduler.wording.search import is_found, searched_text  # noqa: PLC0415 - likewise
+        from halo_scheduler.wording.jobs import is_found, searched_text  # noqa: PLC0415 - likewise
 
         actions = read_actions(self._database)
         return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.grammar.text import shown_text
@@ -37,6 +37,14 @@ class RunStats:
     p95_ms: int | None
     last_run: Run | None
     streak: int
+
+
+class LaterRun(NamedTuple):
+    """A manual run that is planned for an instant; `cancel_run` takes it back."""
+
+    run_id: str
+    job_id: str
+    at: int
 
 
 class Runs:
@@ -99,11 +107,20 @@ class Runs:
 
     def waiting(self) -> dict[str, str]:
         """Return the ids of the waiting manual runs, by job."""
-        return {request.job_id: request.run_id for request in self._store.requests.triggers()}
+        now_ms = self._session.clock.now_ms()
+        return {request.job_id: request.run_id for request in self._store.requests.triggers(now_ms)}
+
+    def later(self, job_id: str | None = None) -> list[LaterRun]:
+        """Return the manual runs that are planned for a time after now, of all jobs or of one, the earliest first."""
+        return [
+            LaterRun(request.run_id, request.job_id, request.at)
+            for request in self._store.requests.later(self._session.clock.now_ms())
+            if job_id in (None, request.job_id)
+        ]
 
     def waiting_in_chains(self) -> list[WaitingRun]:
-        """Return the waiting chain runs, longest wait first."""
-        return waiting_runs(self._store)
+        """Return the waiting runs that other runs and events ask for, longest wait first."""
+        return waiting_runs(self._store, self._session.clock.now_ms())
 
     def caused_by(self, run_id: str) -> list[Run]:
         """Return the runs of other jobs that the end of a run started, skipped ones included."""

@@ -38,12 +38,15 @@ from halo_scheduler.service.jobs import Jobs
 from halo_scheduler.service.moved_names import find_moved
 from halo_scheduler.service.runs import Questions, Runs, RunStats
 from halo_scheduler.service.session import Session, open_store
-from halo_scheduler.service.settings import Backups, Secrets, SettingsPart, set_group_limit
+from halo_scheduler.service.settings import Backups, Secrets, SettingsPart, Webhooks, set_group_limit
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
     from halo_scheduler.actions.callback import Handler
     from halo_scheduler.model.alarms import Alarm
+
+
+_PROGRAM = HintSource.PROGRAM
 
 
 class Scheduler:
@@ -56,6 +59,7 @@ class Scheduler:
     secrets = cached_property(lambda self: Secrets(self._session))
     backups = cached_property(lambda self: Backups(self._session))
     imports = cached_property(lambda self: Imports(self._session))
+    webhooks = cached_property(lambda self: Webhooks(self._session))
 
     def __init__(
         self,
@@ -95,8 +99,7 @@ class Scheduler:
     def open_to_read(cls, path: str | os.PathLike[str] | None = None, *, clock: Clock | None = None) -> Self:
         """Open a database to read it; if it cannot be written, `refusal` says why."""
         clock = clock or SystemClock()
-        where = database_path() if path is None else Path(path)
-        return cls(Store.open_to_read(where, clock.now_ms()), clock)
+        return cls(Store.open_to_read(database_path() if path is None else Path(path), clock.now_ms()), clock)
 
     @property
     def path(self) -> Path:
@@ -161,13 +164,12 @@ class Scheduler:
         given: dict[str, Any] = {"name": name, "schedule": schedule, "action": action, "job_id": job_id}
         given |= {"description": description, "group": group, "anchor_at": anchor_at, "enabled": enabled}
         given |= {"policy": policy, "metadata": metadata, "followers": followers, "paused_by": paused_by}
-        given["parameters"] = parameters
-        return self.add_jobs([given])[0]
+        return self.add_jobs([{**given, "parameters": parameters}])[0]
 
     def add_jobs(self, jobs: Iterable[Mapping[str, Any]]) -> list[str]:
         """Store several jobs in one transaction, all or none; each is a mapping of arguments for `add_job`.
 
-        One may follow another by its `job_id`. Unobservable conditions are refused; checking may take seconds.
+        One may follow another by its `job_id`. Unobservable conditions and events are refused, in seconds at most.
         """
         records = job_edits.new_records(jobs, self.actor, self._clock.now_ms())
         self._session.refuse_unobservable(record.spec for record in records)
@@ -186,9 +188,9 @@ class Scheduler:
         """Change the given fields of a job; nothing is changed if one of them is invalid.
 
         With `paused_by` the job is paused in the same step. With `seen`, the spec that was edited, it is refused if
-        the job has another one by now. Unobservable new conditions are refused; checking may take seconds.
+        the job has another one by now. New ones that are unobservable are refused; checking may take seconds.
         """
-        self._session.refuse_unobservable_change(job_id, changes.get("policy"))
+        self._session.refuse_unobservable_change(job_id, changes)
         with self._session.edit() as edit:
             job_edits.update(edit, job_id, changes, paused_by=paused_by, seen=seen)
 
@@ -250,33 +252,26 @@ class Scheduler:
         with self._session.edit() as edit:
             pauses.resume_all(edit)
 
+    def skip_next(self, job_id: str, *, skip: bool = True) -> None:
+        """Skip the next scheduled run of a job, which is recorded; with `skip=False`, take that back."""
+        with self._session.edit() as edit:
+            (pauses.skip_next if skip else pauses.keep_next)(edit, job_id)
+
     def propose_interval(
-        self,
-        job_id: str,
-        interval: str,
-        ttl: str = "60m",
-        reason: str = "",
-        *,
-        source: HintSource = HintSource.PROGRAM,
+        self, job_id: str, interval: str, ttl: str = "60m", reason: str = "", *, source: HintSource = _PROGRAM
     ) -> None:
         """Propose a pace for a while: a faster one applies at once, a slower one after the next run."""
         with self._session.edit() as edit:
             pauses.propose_interval(edit, job_id, interval, ttl=ttl, reason=reason, source=source)
 
     def propose_next_run(
-        self,
-        job_id: str,
-        at: int,
-        ttl: str = "60m",
-        reason: str = "",
-        *,
-        source: HintSource = HintSource.PROGRAM,
+        self, job_id: str, at: int, ttl: str = "60m", reason: str = "", *, source: HintSource = _PROGRAM
     ) -> None:
         """Propose one run at an instant; it applies if it is earlier than the planned run."""
         with self._session.edit() as edit:
             pauses.propose_next_run(edit, job_id, at, ttl=ttl, reason=reason, source=source)
 
-    def clear_hints(self, job_id: str, *, source: HintSource = HintSource.PROGRAM) -> None:
+    def clear_hints(self, job_id: str, *, source: HintSource = _PROGRAM) -> None:
         """Remove all hints and return to the schedule; `source` is who asks for it."""
         with self._session.edit() as edit:
             pauses.clear_hints(edit, job_id, source)
@@ -295,13 +290,15 @@ class Scheduler:
         parameters: Mapping[str, str] | None = None,
         input: str | bytes | None = None,  # noqa: A002 - what the manual calls it
         now: bool = False,
+        at: int | None = None,
     ) -> str:
-        """Request a manual run and return its id; the engine starts it as soon as the limits allow.
+        """Request a manual run, now or `at` an instant, and return its id; it starts as soon as the limits allow.
 
-        `parameters` replace defaults of the job. `now` ignores the group's limit, even for a run that waits already.
+        `parameters` replace defaults of the job. `now` ignores the group's limit, even for a run that waits already,
+        but never the limit of all jobs at once.
         """
         with self._session.edit() as edit:
-            return run_requests.trigger(edit, job_id, parameters=parameters, given=input, now=now)
+            return run_requests.trigger(edit, job_id, parameters=parameters, given=input, now=now, at=at)
 
     def cancel_run(self, run_id: str) -> None:
         """Stop a run; one that has ended stays as it is."""
@@ -371,8 +368,7 @@ class Scheduler:
 
         Does nothing if the engine already runs here. With `adopt_orphans`, this process becomes a subreaper on Linux
         until `stop`, for all its children: no process can leave the tree of its run unseen. Only for Halo's programs.
-        `heartbeat` is called whenever the loop wakes up and works, and at least once in `heartbeat_ms`. `alarmed` is
-        called when the engine notices that it does not do its work, on any thread: its own may be what hangs.
+        `heartbeat` is called at each wake-up, at least once in `heartbeat_ms`; `alarmed`, on any thread, if it hangs.
         """
         self.engine.start(
             adopt_orphans=adopt_orphans, heartbeat=heartbeat, heartbeat_ms=heartbeat_ms, alarmed=alarmed

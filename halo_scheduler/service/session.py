@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import StoreFullError
 from halo_scheduler.ipc.client import poke
-from halo_scheduler.model import Condition, JobSpec, Policy
+from halo_scheduler.model import Condition, Event, JobSpec, Schedule
 from halo_scheduler.model.changes import Actor, Change, gathered
+from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.rules.assistants import require_access
 from halo_scheduler.rules.edit import Edit, begin_edit, refuse_unobservable
@@ -22,7 +23,7 @@ from halo_scheduler.store.secrets import SecretStore
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.looking import ConditionState
+    from halo_scheduler.conditions.probes import ConditionState
     from halo_scheduler.engine.loop import EngineLoop
 
 _OPENING_TRIES = 3
@@ -90,24 +91,36 @@ class Session:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
-    def refuse_unobservable(self, specs: Iterable[JobSpec], known: Sequence[Condition] = ()) -> None:
-        """Refuse conditions that are not `known` and cannot be probed on this system, which may take seconds.
+    def refuse_unobservable(
+        self, specs: Iterable[JobSpec], known: Sequence[Condition | Schedule] = ()
+    ) -> None:
+        """Refuse conditions and events that are not `known` and that this system cannot observe.
+
+        Checking may take seconds.
 
         Never called inside a transaction, which would block others, nor for an assistant that may not edit.
         """
         if self.actor.is_assistant:
             require_access(self.store, AssistantAccess.EDIT)
-        refuse_unobservable(specs, known, self.check_condition)
+        refuse_unobservable(specs, known, self.check_condition, self.why_unobservable)
 
-    def refuse_unobservable_change(self, job_id: str, policy: Policy | None) -> None:
-        """Refuse new conditions in a job's changed policy that cannot be probed on this system."""
-        if isinstance(policy, Policy) and policy.conditions:
+    def refuse_unobservable_change(self, job_id: str, changes: Mapping[str, Any]) -> None:
+        """Refuse new conditions and events in a changed job that this system cannot observe."""
+        changed = {name: changes[name] for name in ("policy", "schedule") if name in changes}
+        if changed:
             spec = self.store.jobs.require(job_id).spec
-            self.refuse_unobservable([replace(spec, policy=policy)], spec.policy.conditions)
+            known = (*spec.policy.conditions, *schedules_of(spec.schedule))
+            self.refuse_unobservable([replace(spec, **changed)], known)
+
+    def why_unobservable(self, event: Event) -> str:
+        """Return why this system cannot observe an event, as a sentence; "" if it can."""
+        from halo_scheduler.triggers.watching import refusal  # noqa: PLC0415 - only for jobs with events
+
+        return refusal(event)
 
     def check_condition(self, condition: Condition) -> ConditionState:
         """Check whether this system can probe a condition and whether it is met now; may take seconds."""
-        from halo_scheduler.conditions.looking import check_condition  # noqa: PLC0415 - only when needed
+        from halo_scheduler.conditions.probes import check_condition  # noqa: PLC0415 - only when needed
 
         return check_condition(condition)
 

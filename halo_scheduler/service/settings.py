@@ -1,4 +1,4 @@
-"""Settings, secrets and backups of the whole program."""
+"""Settings, secrets, backups and webhooks of the whole program."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ from halo_scheduler.ipc.client import poke
 from halo_scheduler.model import StatusReason
 from halo_scheduler.model.changes import ChangeKind
 from halo_scheduler.model.settings import AssistantAccess, Settings
+from halo_scheduler.model.webhooks import (
+    USUAL_WINDOW_MS,
+    JobWebhook,
+    Place,
+    Signature,
+    Webhook,
+    WebhookStatus,
+)
+from halo_scheduler.rules import webhooks
 from halo_scheduler.rules.assistants import refuse_assistants, require_access
 from halo_scheduler.rules.edit import Edit
 from halo_scheduler.service.session import Session
@@ -33,7 +42,7 @@ from halo_scheduler.store.secrets import SecretName, SecretPlace, has_keyring
 if TYPE_CHECKING:
     from halo_scheduler.store.job_records import JobRecord
     from halo_scheduler.transfer.drafts import MovedState
-    from halo_scheduler.transfer.exporting import Export
+    from halo_scheduler.transfer.job_files import Export
 
 __all__ = ["Backup", "Backups", "find_backups", "make_backup", "newest_usable", "restore_backup"]
 
@@ -135,10 +144,10 @@ class Backups:
         from importlib.metadata import version  # noqa: PLC0415 - all of this is for those who export
 
         from halo_scheduler.transfer.archive import Content, write_archive  # noqa: PLC0415
-        from halo_scheduler.transfer.exporting import export_all  # noqa: PLC0415
+        from halo_scheduler.transfer.job_files import export_all  # noqa: PLC0415
 
         store = self._session.store
-        with store.database.reading():
+        with store.database.snapshot():
             records, settings = store.jobs.all(), store.settings.read()
             found = export_all([record.job for record in records], settings, store.groups.limits())
             content = Content(
@@ -169,6 +178,7 @@ def _moved_state(record: JobRecord) -> MovedState:
         last_ended_at=record.last_ended_at,
         last_outcome=record.last_outcome,
         last_message=record.last_message,
+        resumed_since_run=record.resumed_since_run,
     )
 
 
@@ -236,3 +246,52 @@ def _refuse_while_held(path: Path, now_ms: int) -> None:
         database.close()
     if row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start):
         raise EngineHeldError(f"the database is in use by {row.owner} (process {row.pid}); stop it first")
+
+
+class Webhooks:
+    """Reads and changes the webhooks of jobs; the settings switch the listener on."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def place(self) -> Place:
+        """Where webhooks are received, or would be if they were on."""
+        settings = self._session.store.settings.read()
+        return Place(settings.webhook_address, settings.webhook_port)
+
+    def list(self) -> list[JobWebhook]:
+        """Return the jobs that a webhook starts, by name."""
+        return webhooks.job_webhooks(self._session.store)
+
+    def get(self, job_id: str) -> Webhook | None:
+        """Return the webhook of a job; None if it has no address."""
+        return self._session.store.webhooks.get(job_id)
+
+    def status(self) -> WebhookStatus:
+        """Return what is open to other programs, in whichever process the engine runs."""
+        row = self._session.store.lease.read()
+        is_held = (
+            row is not None
+            and row.is_held(self._session.clock.now_ms())
+            and is_alive(row.pid, row.process_start)
+        )
+        return webhooks.webhook_status(
+            self._session.store, engine_since=row.started_at if row is not None and is_held else None
+        )
+
+    def make_address(self, job_id: str) -> str:
+        """Give a job a new address and return its token, which is never shown again; an old address ends here."""
+        with self._session.edit() as edit:
+            return webhooks.make_address(edit, job_id)
+
+    def require_signature(
+        self,
+        job_id: str,
+        signature: Signature | None,
+        key_name: str = "",
+        window_ms: int = USUAL_WINDOW_MS,
+    ) -> None:
+        """Accept only requests signed with the secret `key_name`; None accepts all that have the address."""
+        with self._session.edit() as edit:
+            webhooks.require_signature(edit, job_id, signature, key_name, window_ms)

@@ -136,7 +136,7 @@ def _copy(database: Database, target: Path, tell: Tell) -> None:
     database.rows("ATTACH ? AS copy", [str(target)])
     try:
         database.run_script("PRAGMA copy.journal_mode = OFF")
-        with database.reading():
+        with database.snapshot():
             schema = database.rows(
                 "SELECT type, name, sql, tbl_name FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'index'"
             )

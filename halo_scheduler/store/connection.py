@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -46,6 +47,9 @@ _READ_WRITE, _CREATE = apsw.SQLITE_OPEN_READWRITE, apsw.SQLITE_OPEN_CREATE
 _HEADER_SIZE, _JOURNAL_MODES, _WAL_MODES = 100, slice(18, 20), b"\2\2"
 _TABLES = "SELECT name, rootpage FROM sqlite_schema ORDER BY name"
 
+# By these, threads of one process take turns to write: SQLite waits in sleeps that grow, up to 0.1 s.
+_TURNS: dict[str, threading.RLock] = {}
+
 Row = tuple[Any, ...]
 Value = str | int | float | bytes | None
 
@@ -67,6 +71,7 @@ class Database:
         """What tells this file from every other that may come into its place; "" when it is gone."""
         self._journals = _journals(path)
         self._content = _content(path)
+        self._turn = _TURNS.setdefault(str(path), threading.RLock())
         self.refusal = ""
         """Why the database is read-only, as a sentence; empty if it can be written."""
 
@@ -156,25 +161,24 @@ class Database:
         self.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Read from one snapshot inside the block, without blocking writers."""
-        with self._between("BEGIN DEFERRED"):
-            yield
-
-    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run the block in a transaction; a nested one joins the outer one."""
         if self._connection.in_transaction:
             yield
             return
-        self.require_in_place()
-        with self._between("BEGIN IMMEDIATE"):
-            self._require_intact()
-            yield
+        has_turn = self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1_000)
+        try:
+            self.require_in_place()
+            with self._between("BEGIN IMMEDIATE"):
+                self._require_intact()
+                yield
+        finally:
+            if has_turn:
+                self._turn.release()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read from one snapshot inside the block, whatever others write meanwhile."""
+        """Read from one snapshot inside the block, whatever others write meanwhile; they are not blocked."""
         if self._connection.in_transaction:
             yield
             return

@@ -85,10 +85,14 @@ class RunHistory:
         values = [value for _, found in parts for value in found]
         return f"SELECT * FROM ({sql}) ORDER BY position DESC, page_seq DESC LIMIT ?", [*values, limit]
 
-    def get_many(self, run_ids: Iterable[str]) -> dict[str, Run]:
+    def get_many(
+        self, run_ids: Iterable[str], outcomes: Sequence[Outcome] = tuple(Outcome)
+    ) -> dict[str, Run]:
+        """Return the runs with these ids, or those of them that have one of the outcomes."""
         rows = self._database.rows(
-            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run WHERE id IN (SELECT value FROM json_each(?))",
-            [json.dumps(list(run_ids))],
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run WHERE id IN (SELECT value FROM json_each(?)) "
+            f"AND outcome IN ({', '.join('?' * len(outcomes))})",
+            [json.dumps(list(run_ids)), *outcomes],
         )
         return {run.id: run for run in map(run_of, rows)}
 
@@ -209,9 +213,9 @@ class RunHistory:
         rows = self._database.rows(
             f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run "
             f"WHERE seq IN ({' UNION ALL '.join(newest)} UNION ALL SELECT value FROM json_each(?)) "
-            f"AND outcome IN ('failure', 'timeout') AND {_SHOWN_FAILURE} "
+            f"AND outcome IN (SELECT value FROM json_each(?)) AND {_SHOWN_FAILURE} "
             f"ORDER BY {_AT} DESC, seq DESC LIMIT ?",
-            [seq, limit, seq, limit, json.dumps(list(also)), limit],
+            [*(seq, limit) * len(ERRORS), json.dumps(list(also)), json.dumps(ERRORS), limit],
         )
         return [run_of(row) for row in rows]
 

@@ -25,7 +25,7 @@ _COLUMNS = (
     *("id", "name", "description", "group_name", "schedule"),
     *("run_id IS NOT NULL", "disabled_reason", "paused", "paused_by", "paused_until"),
     *("waiting_for", "waiting_details", "waits_until", "next_run_at", "next_source"),
-    *("errors", "last_run_at", "last_outcome"),
+    *("errors", "last_run_at", "last_outcome", "resumed_since_run", "skips_next"),
 )
 # Tolerance for rounding errors in summed costs.
 COST_DECIMALS = 6
@@ -89,6 +89,8 @@ class JobLine(NamedTuple):
     errors: int
     last_run_at: int | None
     last_outcome: Outcome | None
+    resumed_since_run: bool
+    skips_next: bool
 
 
 class JobName(NamedTuple):
@@ -109,6 +111,13 @@ class AskedRun(NamedTuple):
     waiting_details: WaitingDetails = NO_DETAILS
     waits_until: int | None = None
     passes_group: bool = False
+
+
+class DelayedEvent(NamedTuple):
+    """When an event that has happened starts a run, and which attempt that is."""
+
+    at: int
+    attempt: int
 
 
 class RunningJob(NamedTuple):
@@ -170,22 +179,34 @@ class JobLineTable:
             )
         )
 
-    def asked_runs(self) -> dict[str, AskedRun]:
-        """Return the first requested run of each job that has one and has not started it.
+    def later_runs(self, now_ms: int) -> dict[str, int]:
+        """Return when the next planned manual run of each job is that has one."""
+        return dict(
+            self._database.rows(
+                "SELECT job_id, min(at) FROM scheduler_requests WHERE kind = 'later' AND at > ? GROUP BY job_id",
+                [now_ms],
+            )
+        )
 
-        Manual runs come before chain runs.
+    def asked_runs(self, now_ms: int) -> dict[str, AskedRun]:
+        """Return the first requested run of each job that has one and has not started it, as of now.
+
+        Manual runs come before chain runs and those of events.
         """
         if self._database.row("SELECT 1 FROM scheduler_requests LIMIT 1") is None:
             return {}
         rows = self._database.rows(
             "SELECT wish.job_id, wish.at, "
-            "CASE WHEN wish.kind = 'chain' THEN ifnull(job.name, 'a deleted job') ELSE '' END, "
+            "CASE wish.kind WHEN 'chain' THEN ifnull(job.name, 'a deleted job') WHEN 'event' THEN 'an event' "
+            "ELSE '' END, "
             "wish.waiting_for, wish.waiting_details, wish.waits_until, wish.passes_group "
             "FROM scheduler_requests AS wish "
             "LEFT JOIN scheduler_run_log AS cause ON wish.kind = 'chain' AND cause.id = wish.payload "
             "LEFT JOIN scheduler_jobs AS job ON job.id = cause.job_id "
             "WHERE wish.kind IN ('chain', 'trigger', 'test', 'answer') "
-            "ORDER BY wish.kind <> 'chain', wish.at DESC, wish.seq DESC"
+            "OR (wish.kind IN ('later', 'event') AND wish.at <= ?) "
+            "ORDER BY wish.kind NOT IN ('chain', 'event'), wish.at DESC, wish.seq DESC",
+            [now_ms],
         )
         return {
             job_id: AskedRun(
@@ -193,6 +214,14 @@ class JobLineTable:
             )
             for job_id, at, cause, kind, details, until, passes in rows
         }
+
+    def delayed_events(self, now_ms: int) -> dict[str, DelayedEvent]:
+        """Return the first run of each job that an event starts later: after a delay, a back-off or a failure."""
+        rows = self._database.rows(
+            "SELECT job_id, at, attempt FROM scheduler_requests WHERE kind = 'event' AND at > ? ORDER BY at DESC",
+            [now_ms],
+        )
+        return {job_id: DelayedEvent(at, attempt) for job_id, at, attempt in rows}
 
     def predecessors(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the jobs that start each job which follows others."""
@@ -252,7 +281,7 @@ def status_reason_of(
 ) -> StatusReason | None:
     """Return why a job does not run on its schedule; None if it does."""
     if paused and paused_by not in (None, StatusReason.PAUSED_BY_ASSISTANT):
-        # Also for a disabled job: whoever resumes it must know that it needs a review first.
+        # Also for a disabled job: resuming it requires a review first.
         return paused_by
     if disabled_reason is not None:
         return disabled_reason
@@ -262,7 +291,18 @@ def status_reason_of(
 def _line(row: Row) -> JobLine | None:
     """Read a row; unreadable parts are left out."""
     job_id, name, description, group, schedule, runs, disabled, paused, paused_by, paused_until, *state = row
-    waiting_for, details, waits_until, next_run_at, source, errors, last_run_at, outcome = state
+    (
+        waiting_for,
+        details,
+        waits_until,
+        next_run_at,
+        source,
+        errors,
+        last_run_at,
+        outcome,
+        resumed,
+        skips_next,
+    ) = state
     disabled_reason = disabled and StatusReason(disabled)
     try:
         return JobLine(
@@ -282,6 +322,8 @@ def _line(row: Row) -> JobLine | None:
             errors,
             last_run_at,
             outcome and Outcome(outcome),
+            bool(resumed),
+            bool(skips_next),
         )
     except ValueError:
         return None

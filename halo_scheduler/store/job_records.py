@@ -47,7 +47,7 @@ _NO_HINTS = Hints()
 
 SPEC_COLUMNS = (
     *("name", "description", "group_name", "schedule", "action", "policy", "anchor_at", "enabled"),
-    *("metadata", "followers", "parameters", "has_conditions", "updated_at"),
+    *("metadata", "followers", "parameters", "has_conditions", "has_events", "updated_at"),
 )
 STATE_COLUMNS = (
     *("run_id", "disabled_reason", "paused", "paused_until", "waiting_for"),
@@ -57,6 +57,7 @@ STATE_COLUMNS = (
     *("errors", "last_run_at", "last_completed_at", "last_outcome", "last_error", "paused_by"),
     *("hint_source", "waiting_details", "waits_until"),
     *("last_ended_at", "hint_next_expires_at", "hint_next_reason", "hint_next_source", "next_keys"),
+    *("resumed_since_run", "pending", "restarts_at", "skips_next"),
 )
 _HINT_COLUMNS = (
     *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason", "hint_source"),
@@ -107,9 +108,17 @@ class JobRecord(NamedTuple):
     waits_until: int | None = None
     """When a due job stops waiting for its conditions; set when it begins to, kept while its slot is."""
     last_ended_at: int | None = None
-    """When its last run ended, whoever started it; tests do not count."""
+    """When its last run ended, with any trigger except tests."""
     next_keys: str = ""
     """The keys of those of several schedules that the planned run comes from, joined by commas."""
+    resumed_since_run: bool = False
+    """Whether it was resumed since its last run ended: a failure of that run no longer counts."""
+    pending: str = ""
+    """The points that passed and still get a run each, as `rules.pending` writes them."""
+    restarts_at: int | None = None
+    """When its active run is stopped, because the job is due by a schedule that restarts it."""
+    skips_next: bool = False
+    """Whether its next slot is skipped, because somebody asked for that."""
 
     def evolve(self, **changes: Any) -> JobRecord:
         """Return the job with some fields changed.
@@ -167,6 +176,7 @@ class JobRecord(NamedTuple):
             next_source=self.next_source,
             next_keys=tuple(self.next_keys.split(",")) if self.next_keys else (),
             paused_until=self.paused_until,
+            skips_next=self.skips_next,
             hints=self.hints,
             errors=self.errors,
             last_run_at=self.last_run_at,
@@ -212,6 +222,7 @@ def spec_values(spec: JobSpec) -> tuple[Value, ...]:
         _json([follower.to_dict() for follower in spec.followers]) if spec.followers else "[]",
         _json(dict(spec.parameters)) if spec.parameters else "{}",
         int(bool(spec.policy.conditions)),
+        int(bool(spec.events)),
     )
 
 
@@ -222,17 +233,12 @@ def state_values(record: JobRecord) -> tuple[Value, ...]:
         *(record.next_run_at, record.next_source, record.slot_at, record.attempt, record.trail),
         *(record.counted_until, record.passed_reason, record.last_slot_at),
         *(hints.interval_ms, hints.next_at, hints.expires_at, hints.reason),
-        *(
-            record.errors,
-            record.last_run_at,
-            record.last_completed_at,
-            record.last_outcome,
-            stored_message(record.last_message),
-            record.paused_by,
-        ),
+        *(record.errors, record.last_run_at, record.last_completed_at, record.last_outcome),
+        *(stored_message(record.last_message), record.paused_by),
         *(hints.source, waiting_text(record.waiting_details), record.waits_until),
         *(record.last_ended_at, hints.next_expires_at, hints.next_reason, hints.next_source),
-        record.next_keys,
+        *(record.next_keys, int(record.resumed_since_run)),
+        *(record.pending, record.restarts_at, int(record.skips_next)),
     )
 
 
@@ -257,6 +263,7 @@ def record_of(row: Row) -> JobRecord:
             _message(last_error),
         ),
         *(paused_by and StatusReason(paused_by), waiting_details_of(state[25]), *state[26:28], state[31]),
+        *(bool(state[32]), *state[33:35], bool(state[35])),
     )
     return JobRecord._make(values)
 
@@ -274,7 +281,7 @@ def read_actions(database: Database) -> dict[str, Action]:
 @lru_cache(maxsize=32_768)
 def _spec(values: Row) -> JobSpec:
     name, description, group, schedule, action, policy, anchor_at, enabled = values[:8]
-    metadata, followers, parameters, _ = values[8:]
+    metadata, followers, parameters = values[8:11]
     return JobSpec(
         name=name,
         description=description,
@@ -303,6 +310,7 @@ def data_of(row: Row) -> dict[str, Any]:
         "next_source": values["next_source"],
         "next_keys": values["next_keys"].split(",") if values["next_keys"] else [],
         "paused_until": values["paused_until"],
+        "skips_next": bool(values["skips_next"]),
         "hints": _hint_data(*(values[column] for column in _HINT_COLUMNS)),
         "errors": values["errors"],
         "last_run_at": values["last_run_at"],

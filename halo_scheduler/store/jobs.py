@@ -199,6 +199,13 @@ class JobTable:
             now_ms,
         )
 
+    def with_events(self) -> list[tuple[str, str, str]]:
+        """Return the id, the name and the stored schedules of the active jobs that events start."""
+        return self._database.rows(
+            "SELECT id, name, schedule FROM scheduler_jobs INDEXED BY scheduler_jobs_with_events "
+            "WHERE has_events = 1 AND removed_at IS NULL AND disabled_reason IS NULL AND paused = 0 ORDER BY id"
+        )
+
     def with_followers(self) -> list[JobRecord]:
         """Return the jobs with next jobs, also those in the trash."""
         return self._records("WHERE followers <> '[]'")
@@ -230,6 +237,23 @@ class JobTable:
             [waiting_for, waiting_text(details), run_id, waiting_for],
         )
 
+    def restart(self, job_id: str, at: int) -> None:
+        """Let the active run of a job, if it has one, make way for the next one at an instant."""
+        self._database.rows(
+            "UPDATE scheduler_jobs SET restarts_at = min(ifnull(restarts_at, ?1), ?1) "
+            "WHERE id = ?2 AND run_id IS NOT NULL",
+            [at, job_id],
+        )
+
+    def restarting(self, now_ms: int) -> list[str]:
+        """Return the active runs of jobs that are due by a schedule that restarts them."""
+        rows = self._database.rows(
+            "SELECT run_id FROM scheduler_jobs WHERE restarts_at IS NOT NULL AND restarts_at <= ? "
+            "AND run_id IS NOT NULL AND disabled_reason IS NULL AND paused = 0 AND removed_at IS NULL",
+            [now_ms],
+        )
+        return [run_id for (run_id,) in rows]
+
     def pauses_ended(self, now_ms: int) -> list[JobRecord]:
         return self._records(
             "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until <= ?", now_ms
@@ -257,15 +281,16 @@ class JobTable:
         return 0 if row is None or row[0] is None else int(row[0])
 
     def next_due(self) -> int | None:
-        """Return the earliest planned run."""
-        row = self._database.row(
+        """Return the earliest planned run, a manual one included."""
+        rows = self._database.rows(
             "SELECT min(next_run_at) FROM scheduler_jobs "
-            "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL"
+            "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL "
+            "UNION ALL SELECT min(at) FROM scheduler_requests WHERE kind = 'later'"
         )
-        return None if row is None else row[0]
+        return min((row[0] for row in rows if row[0] is not None), default=None)
 
     def next_instant(self, now_ms: int) -> int | None:
-        """Return the earliest future instant at which a run is planned, a pause ends or a condition deadline passes."""
+        """Return the earliest future instant at which a run is planned or restarted, or a wait or pause ends."""
         rows = self._database.rows(
             "SELECT min(next_run_at) FROM scheduler_jobs "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at > ? "
@@ -273,8 +298,10 @@ class JobTable:
             "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until > ? "
             "UNION ALL SELECT min(waits_until) FROM scheduler_jobs "
             "WHERE waits_until IS NOT NULL AND removed_at IS NULL AND waits_until > ? "
-            "UNION ALL SELECT min(at) FROM scheduler_requests WHERE kind = 'snoozed'",
-            [now_ms, now_ms, now_ms],
+            "UNION ALL SELECT min(restarts_at) FROM scheduler_jobs "
+            "WHERE restarts_at IS NOT NULL AND restarts_at > ? "
+            "UNION ALL SELECT min(at) FROM scheduler_requests WHERE kind IN ('later', 'event') AND at > ?",
+            [now_ms] * 5,
         )
         return min((row[0] for row in rows if row[0] is not None), default=None)
 

@@ -1,4 +1,4 @@
-"""Questions of runs to people, and requests of people to the engine: manual runs, stops."""
+"""Requests to the engine: manual runs, stops, and the runs that other runs and events ask for."""
 
 from __future__ import annotations
 
@@ -8,119 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from halo_scheduler.model import NO_DETAILS, JobSpec, Question, QuestionState, WaitingDetails, WaitingFor
+from halo_scheduler.model import NO_DETAILS, JobSpec, Run, WaitingDetails, WaitingFor
 from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.store.job_lines import waiting_details_of, waiting_text
 
-_COLUMNS = (
-    *("id", "job_id", "run_id", "asked_at", "text", "state"),
-    *("answer", "settled_at", "answer_run_id", "work_id"),
-)
-_NOT_IN_TRASH = "job_id IN (SELECT id FROM scheduler_jobs WHERE removed_at IS NULL)"
-_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_questions"
 _BY_HAND = "kind IN ('trigger', 'test', 'answer')"
-_CHAIN_RUNS_BY_TURN = (
+# An event may have to wait for its time: a delay, a retry, a back-off.
+_QUEUED = "kind IN ('chain', 'event') AND (kind = 'chain' OR at <= ?)"
+_QUEUED_BY_TURN = (
     "(SELECT *, row_number() OVER (PARTITION BY job_id ORDER BY at, seq) AS turn "
-    "FROM scheduler_requests WHERE kind = 'chain')"
+    f"FROM scheduler_requests WHERE {_QUEUED})"
 )
-
-
-class QuestionTable:
-    """Reads and writes questions."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def insert(self, questions: Iterable[Question]) -> None:
-        """Store questions; those of deleted jobs are dropped."""
-        self._database.run_many(
-            f"INSERT INTO scheduler_questions ({', '.join(_COLUMNS)}) SELECT {', '.join('?' * len(_COLUMNS))} "
-            "WHERE EXISTS (SELECT 1 FROM scheduler_jobs WHERE id = ?2)",
-            [tuple(getattr(question, name) for name in _COLUMNS) for question in questions],
-        )
-
-    def get(self, question_id: str) -> Question | None:
-        return self._one("WHERE id = ?", question_id)
-
-    def of_run(self, run_id: str) -> Question | None:
-        """Return the question of a run, or None."""
-        return self._one("WHERE run_id = ?", run_id)
-
-    def answered_by(self, run_id: str) -> Question | None:
-        """Return the question whose answer a run was given."""
-        return self._one("WHERE answer_run_id = ?", run_id)
-
-    def open_ones(self, limit: int = -1) -> list[Question]:
-        """Return the open questions, oldest first; those of jobs in the trash are left out."""
-        return self._many(f"WHERE state = 'open' AND {_NOT_IN_TRASH} ORDER BY seq LIMIT ?", limit)
-
-    def newest(self, limit: int) -> list[Question]:
-        """Return questions in any state, newest first; those of jobs in the trash are left out."""
-        return self._many(f"WHERE {_NOT_IN_TRASH} ORDER BY seq DESC LIMIT ?", limit)
-
-    def asked_by_jobs(self) -> dict[str, str]:
-        """Return the oldest open question of each job that has one."""
-        rows = self._database.rows(
-            "SELECT job_id, text FROM scheduler_questions INDEXED BY scheduler_questions_open "
-            "WHERE state = 'open' ORDER BY seq DESC"
-        )
-        return dict(rows)
-
-    def settle(
-        self,
-        question_id: str,
-        state: QuestionState,
-        settled_at: int,
-        *,
-        answer: str = "",
-        answer_run_id: str | None = None,
-    ) -> bool:
-        """Close an open question; return whether it was open."""
-        self._database.rows(
-            "UPDATE scheduler_questions SET state = ?, settled_at = ?, answer = ?, answer_run_id = ? "
-            "WHERE id = ? AND state = 'open'",
-            [state, settled_at, answer, answer_run_id, question_id],
-        )
-        return self._database.changes() == 1
-
-    def reword(self, question_id: str, text: str) -> None:
-        """Change the text of a question that is still open."""
-        self._database.rows(
-            "UPDATE scheduler_questions SET text = ? WHERE id = ? AND state = 'open'", [text, question_id]
-        )
-
-    def reopen(self, answer_run_id: str) -> Question | None:
-        """Reopen the question whose answer no run will get; return it, or None."""
-        question = self.answered_by(answer_run_id)
-        if question is None:
-            return None
-        self._database.rows(
-            "UPDATE scheduler_questions SET state = 'open', settled_at = NULL, answer = '', answer_run_id = NULL "
-            "WHERE id = ?",
-            [question.id],
-        )
-        return self.get(question.id)
-
-    def take_back(self, question_id: str) -> bool:
-        """Reopen a dismissed question; return whether it was dismissed."""
-        self._database.rows(
-            "UPDATE scheduler_questions SET state = 'open', settled_at = NULL WHERE id = ? AND state = 'dismissed'",
-            [question_id],
-        )
-        return self._database.changes() == 1
-
-    def _one(self, condition: str, value: str) -> Question | None:
-        row = self._database.row(f"{_SELECT} {condition}", [value])
-        return None if row is None else _question_of(row)
-
-    def _many(self, condition: str, *values: int) -> list[Question]:
-        return [_question_of(row) for row in self._database.rows(f"{_SELECT} {condition}", values)]
-
-
-def _question_of(row: Row) -> Question:
-    values = dict(zip(_COLUMNS, row, strict=True))
-    values["state"] = QuestionState(values["state"])
-    return Question(**values)
 
 
 class RequestKind(StrEnum):
@@ -130,9 +28,11 @@ class RequestKind(StrEnum):
     TEST = "test"
     ANSWER = "answer"
     CHAIN = "chain"
+    EVENT = "event"
+    """A run that an event starts, no earlier than `at`."""
     TEST_UNDER_WAY = "test-under-way"
-    SNOOZED = "snoozed"
-    """A manual run that starts no earlier than `at`."""
+    LATER = "later"
+    """A manual run that starts no earlier than `at`, once its job is free."""
     CANCEL = "cancel"
     REFRESH = "refresh"
 
@@ -156,6 +56,13 @@ class Request:
     """The values that were given; the others have their defaults when the run starts."""
     input_bytes: int = 0
     """The size of its input, which is read with `take_input`."""
+    event_id: str | None = None
+    """The event that starts the run; `attempt` counts its retries."""
+    attempt: int = 1
+    schedule_key: str = ""
+    """The key of the event among the job's schedules."""
+    folded: int = 0
+    """How many later events have no run of their own and are counted on this one."""
 
     @property
     def spec(self) -> JobSpec | None:
@@ -168,7 +75,7 @@ class Request:
 
 def _request_of(row: Row) -> Request:
     kind, job_id, run_id, at, payload, waiting_for, details, waits_until = row[:8]
-    passes_group, parameters, input_bytes = row[8:]
+    passes_group, parameters, input_bytes, event_id, attempt, schedule_key, folded = row[8:]
     return Request(
         kind=RequestKind(kind),
         job_id=job_id,
@@ -181,7 +88,17 @@ def _request_of(row: Row) -> Request:
         passes_group=bool(passes_group),
         parameters={} if parameters == "{}" else json.loads(parameters),
         input_bytes=input_bytes,
+        event_id=event_id,
+        attempt=attempt,
+        schedule_key=schedule_key,
+        folded=folded,
     )
+
+
+def _given(request: Request, content: bytes) -> tuple[Value, ...]:
+    """Return the columns of what a run is given."""
+    values = json.dumps(dict(request.parameters), ensure_ascii=False)
+    return values, len(content), zlib.compress(content) if content else None
 
 
 class RequestTable:
@@ -194,13 +111,13 @@ class RequestTable:
         """Store a request; `content` is the input of its run."""
         self._database.rows(
             "INSERT INTO scheduler_requests "
-            "(kind, job_id, run_id, at, payload, passes_group, parameters, input_bytes, input) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "(kind, job_id, run_id, at, payload, passes_group, parameters, input_bytes, input, "
+            "event_id, attempt, schedule_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 *(request.kind, request.job_id, request.run_id, request.at, request.payload),
                 int(request.passes_group),
-                json.dumps(dict(request.parameters), ensure_ascii=False),
-                *(len(content), zlib.compress(content) if content else None),
+                *_given(request, content),
+                *(request.event_id, request.attempt, request.schedule_key),
             ],
         )
 
@@ -224,10 +141,10 @@ class RequestTable:
         )
 
     def save_waiting(self, requests: Sequence[Request]) -> None:
-        """Write what chain runs wait for."""
+        """Write what queued runs wait for."""
         self._database.run_many(
             "UPDATE scheduler_requests SET waiting_for = ?, waiting_details = ?, waits_until = ? "
-            "WHERE kind = 'chain' AND run_id = ?",
+            "WHERE kind IN ('chain', 'event') AND run_id = ?",
             [
                 (
                     request.waiting_for,
@@ -239,67 +156,161 @@ class RequestTable:
             ],
         )
 
-    def wake_snoozed(self, now_ms: int) -> None:
-        """Turn what was snoozed until now into manual runs."""
-        self._database.rows(
-            "UPDATE scheduler_requests SET kind = 'trigger' WHERE kind = 'snoozed' AND at <= ?", [now_ms]
-        )
-
-    def mark_waiting(self) -> list[str]:
+    def mark_waiting(self, now_ms: int) -> list[str]:
         """Mark the manual runs that could not start as waiting for the limit; return their jobs."""
         rows = self._database.rows(
             "UPDATE scheduler_requests SET waiting_for = 'at_capacity' "
-            "WHERE kind = 'trigger' AND waiting_for IS NULL RETURNING job_id"
+            "WHERE (kind = 'trigger' OR (kind = 'later' AND at <= ?)) AND waiting_for IS NULL RETURNING job_id",
+            [now_ms],
         )
         return [job_id for (job_id,) in rows]
 
     def let_pass(self, job_id: str) -> str | None:
-        """Let a job's waiting manual run ignore its group's limit; return the run's id, or None."""
+        """Let a job's waiting manual run or answer ignore its group's limit; return the run's id, or None."""
         row = self._database.row(
-            "UPDATE scheduler_requests SET passes_group = 1 WHERE kind = 'trigger' AND job_id = ? "
-            "RETURNING run_id",
+            "UPDATE scheduler_requests SET passes_group = 1 WHERE kind IN ('trigger', 'answer', 'later') "
+            "AND job_id = ? AND (kind <> 'later' OR waiting_for IS NOT NULL) RETURNING run_id",
             [job_id],
         )
         return None if row is None else str(row[0])
 
-    def withdraw_chain_run(self, run_id: str) -> Request | None:
-        """Withdraw a chain run that has not started; return it, or None."""
-        found = next((request for request in self.chain_runs() if request.run_id == run_id), None)
-        if found is not None:
-            self.close(found)
-        return found
+    def find_queued(self, run_id: str) -> Request | None:
+        """Return the request of a chain run or of the run of an event; None if there is none."""
+        found = self._select("kind IN ('chain', 'event') AND run_id = ?", run_id)
+        return found[0] if found else None
 
-    def triggers(self, limit: int = -1) -> list[Request]:
-        """Return the requested manual runs and test runs, oldest first."""
-        return self._select(_BY_HAND, limit=limit)
+    def triggers(self, now_ms: int = 0, limit: int = -1) -> list[Request]:
+        """Return the requested manual runs and test runs, oldest first, with those for a time up to now."""
+        return self._select(f"{_BY_HAND} OR (kind = 'later' AND at <= ?)", now_ms, limit=limit)
+
+    def later(self, now_ms: int) -> list[Request]:
+        """Return the manual runs for a time after now, the earliest first."""
+        return self._select("kind = 'later' AND at > ?", now_ms, order="at, seq")
+
+    def count_later(self, job_id: str) -> int:
+        """Return how many manual runs of a job wait for their time or for the job."""
+        row = self._database.row(
+            "SELECT count(*) FROM scheduler_requests WHERE kind = 'later' AND job_id = ?", [job_id]
+        )
+        return 0 if row is None else int(row[0])
 
     def others(self) -> list[Request]:
         """Return all other requests, oldest first."""
         return self._select("kind IN ('cancel', 'refresh')")
 
-    def chain_runs(self, limit: int = -1) -> list[Request]:
-        """Return the waiting chain runs, ordered by the end of the run that caused them."""
-        return self._select("kind = 'chain'", limit=limit, order="at, seq")
+    def queued(self, now_ms: int) -> list[Request]:
+        """Return the waiting runs that other runs and events ask for, longest wait first."""
+        return self._select(_QUEUED, now_ms, order="at, seq")
 
-    def chain_runs_in_turn(self) -> list[Request]:
-        """Return the waiting chain runs, without those known to wait for an earlier run of their job.
+    def queued_of_job(self, job_id: str) -> list[Request]:
+        """Return the runs of a job that other runs and events ask for, also those whose time has not come."""
+        return self._select("kind IN ('chain', 'event') AND job_id = ?", job_id, order="at, seq")
 
-        These wait because their job runs, or because another of its chain runs comes first. Thousands may pile up
+    def queued_in_turn(self, now_ms: int) -> list[Request]:
+        """Return the waiting runs, without those known to wait for an earlier run of their job.
+
+        These wait because their job runs, or because another of its queued runs comes first. Thousands may pile up
         behind a slow job.
         """
         return self._select(
             "waiting_for IS NOT 'previous_run' OR NOT EXISTS (SELECT 1 FROM scheduler_jobs AS job "
             "WHERE job.id = job_id AND job.removed_at IS NULL AND (job.run_id IS NOT NULL OR turn > 1))",
-            table=_CHAIN_RUNS_BY_TURN,
+            now_ms,
+            table=_QUEUED_BY_TURN,
             order="at, seq",
         )
 
-    def chain_runs_behind(self, job_ids: Iterable[str]) -> list[Request]:
-        """Return the chain runs of some jobs that wait for an earlier run."""
+    def queued_behind(self, job_ids: Iterable[str], now_ms: int) -> list[Request]:
+        """Return the queued runs of some jobs that wait for an earlier run."""
         return self._select(
-            "kind = 'chain' AND waiting_for = 'previous_run' AND job_id IN (SELECT value FROM json_each(?))",
+            f"{_QUEUED} AND waiting_for = 'previous_run' AND job_id IN (SELECT value FROM json_each(?))",
+            now_ms,
             json.dumps(list(job_ids)),
             order="at, seq",
+        )
+
+    # --- Events --------------------------------------------------------------------------------------
+
+    def events(self) -> list[Request]:
+        """Return the waiting events, those that may start first before the others."""
+        return self._select("kind = 'event'", order="at, seq")
+
+    def find_event(self, event_id: str) -> str | None:
+        """Return the run of an event, requested or recorded; None if there is none."""
+        row = self._database.row(
+            "SELECT run_id FROM scheduler_requests WHERE event_id = ?1 "
+            "UNION ALL SELECT id FROM scheduler_run_log WHERE event_id = ?1 LIMIT 1",
+            [event_id],
+        )
+        return None if row is None else str(row[0])
+
+    def is_waiting(self, job_id: str, run_id: str) -> bool:
+        """Return whether a run of a job is requested and has not started."""
+        row = self._database.row(
+            "SELECT 1 FROM scheduler_requests WHERE run_id = ? AND job_id = ? AND kind = 'event'",
+            [run_id, job_id],
+        )
+        return row is not None
+
+    def count_events(self, job_id: str, key: str) -> int:
+        """Return how many events of one schedule of a job wait for their run."""
+        row = self._database.row(
+            "SELECT count(*) FROM scheduler_requests WHERE kind = 'event' AND job_id = ? AND schedule_key = ?",
+            [job_id, key],
+        )
+        return 0 if row is None else int(row[0])
+
+    def last_event(self, job_id: str, key: str) -> Request | None:
+        """Return the event of one schedule of a job that was accepted last; retries do not count."""
+        found = self._select(
+            "kind = 'event' AND job_id = ? AND schedule_key = ? AND attempt = 1",
+            job_id,
+            key,
+            limit=1,
+            order="seq DESC",
+        )
+        return found[0] if found else None
+
+    def fold_event(self, run_id: str) -> None:
+        """Count one more event on a waiting one."""
+        self._database.rows(
+            "UPDATE scheduler_requests SET folded = folded + 1 WHERE kind = 'event' AND run_id = ?", [run_id]
+        )
+
+    def replace_event(self, run_id: str, request: Request, content: bytes) -> None:
+        """Let a newer event take the place of a waiting one, which is counted on it."""
+        self._database.rows(
+            "UPDATE scheduler_requests SET folded = folded + 1, at = ?, event_id = ?, "
+            "parameters = ?, input_bytes = ?, input = ? WHERE kind = 'event' AND run_id = ?",
+            [request.at, request.event_id, *_given(request, content), run_id],
+        )
+
+    def append_retry(self, run: Run, run_id: str, at: int) -> None:
+        """Request the next attempt of an event whose run has ended, with what that run was given."""
+        self._database.rows(
+            "INSERT INTO scheduler_requests (kind, job_id, run_id, at, payload, parameters, input_bytes, input, "
+            "event_id, attempt, schedule_key) VALUES ('event', ?, ?, ?, '', ?, ?, "
+            "(SELECT content FROM scheduler_run_input WHERE run_id = ?), ?, ?, ?)",
+            [
+                *(run.job_id, run_id, at),
+                json.dumps(dict(run.parameters), ensure_ascii=False),
+                *(run.input_bytes, run.id),
+                *(run.event_id, run.attempt + 1, ",".join(run.schedule_keys)),
+            ],
+        )
+
+    def put_off_events(self, job_id: str, until: int) -> None:
+        """Let the waiting events of a job start no earlier than an instant; retries keep their time."""
+        self._database.rows(
+            "UPDATE scheduler_requests SET at = max(at, ?) WHERE kind = 'event' AND job_id = ? AND attempt = 1",
+            [until, job_id],
+        )
+
+    def shift_events(self, by_ms: int, now_ms: int) -> None:
+        """Move the events that wait for their time, after the clock was set."""
+        self._database.rows(
+            "UPDATE scheduler_requests SET at = max(0, at + ?) WHERE kind = 'event' AND at > ?",
+            [by_ms, now_ms],
         )
 
     def tests_under_way(self) -> dict[str, JobSpec]:
@@ -319,7 +330,7 @@ class RequestTable:
             return []  # As at most ticks, which ask three times: this is the quickest way to know.
         rows = self._database.rows(
             "SELECT kind, job_id, run_id, at, payload, waiting_for, waiting_details, waits_until, passes_group, "
-            "parameters, input_bytes "
+            "parameters, input_bytes, event_id, attempt, schedule_key, folded "
             f"FROM {table} WHERE {which} ORDER BY {order} LIMIT ?",
             [*values, limit],
         )
@@ -335,7 +346,9 @@ class RequestTable:
 
     def withdraw_trigger(self, run_id: str) -> bool:
         """Withdraw a manual run that has not started; return whether there was one."""
-        self._database.rows(f"DELETE FROM scheduler_requests WHERE {_BY_HAND} AND run_id = ?", [run_id])
+        self._database.rows(
+            f"DELETE FROM scheduler_requests WHERE ({_BY_HAND} OR kind = 'later') AND run_id = ?", [run_id]
+        )
         return self._database.changes() == 1
 
     def begin_test(self, run_id: str) -> None:

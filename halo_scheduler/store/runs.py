@@ -26,7 +26,7 @@ COLUMNS = (
     *("started_at", "finished_at", "clock_step_ms", "late_ms", "passed_over", "passed_reason"),
     *("exit_code", "http_status"),
     *("note", "progress", "progress_text", "cost", "work_id", "work_title", "work_url"),
-    *("caused_by", "input_bytes", "schedule_keys", "parameters", "proposal"),
+    *("caused_by", "event_id", "input_bytes", "schedule_keys", "parameters", "proposal"),
 )
 DURATION = "finished_at - started_at - clock_step_ms"
 _ERROR, _NOTE = COLUMNS.index("error"), COLUMNS.index("note")
@@ -155,6 +155,16 @@ class RunTable:
             )
         )
 
+    def was_running(self, job_id: str, at: int) -> bool:
+        """Return whether a run of a job was under way at an instant."""
+        return bool(
+            self._database.rows(
+                "SELECT 1 FROM scheduler_run_log WHERE job_id = ? AND started_at <= ? "
+                "AND (outcome = 'running' OR finished_at >= ?) ORDER BY seq DESC LIMIT 1",
+                [job_id, at, at],
+            )
+        )
+
     def running(self) -> list[Run]:
         return [
             run_of(row) for row in self._database.rows(f"{_SELECT} WHERE outcome = 'running' ORDER BY seq")
@@ -196,6 +206,11 @@ class RunTable:
         row = self._database.row(
             f"{_SELECT} WHERE job_id = ? AND slot_at = ? AND attempt = ?", [job_id, slot_at, attempt]
         )
+        return None if row is None else run_of(row)
+
+    def get_event(self, event_id: str, attempt: int) -> Run | None:
+        """Return one attempt of the run of an event."""
+        row = self._database.row(f"{_SELECT} WHERE event_id = ? AND attempt = ?", [event_id, attempt])
         return None if row is None else run_of(row)
 
     def ends(self, job_id: str, since: int | None) -> list[tuple[Outcome, int | None]]:

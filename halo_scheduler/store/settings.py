@@ -10,8 +10,8 @@ from typing import Any
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model.codec import decode
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Agent, Settings
+from halo_scheduler.model.settings import Agent, QuietTime, Settings
+from halo_scheduler.model.webhooks import LOOPBACK, USUAL_PORT, Place
 from halo_scheduler.store.connection import Database
 
 # Internal marks, stored beside the user's settings.
@@ -35,6 +35,7 @@ RUNS_KEPT_DAYS = NumberSetting("runs_kept_days", 90, low=1)
 OUTPUT_LIMIT_BYTES = NumberSetting("output_limit_bytes", 256 << 10)
 SPOOL_LIMIT_BYTES = NumberSetting("spool_limit_bytes", 64 << 20)
 OUTPUT_KEPT_BYTES = NumberSetting("output_kept_bytes", 1 << 30)
+WEBHOOK_PORT = NumberSetting("webhook_port", USUAL_PORT, low=1)
 
 
 class SettingTable:
@@ -67,6 +68,12 @@ class SettingTable:
     def quiet_times(self) -> tuple[QuietTime, ...]:
         """Return the quiet hours; called at every tick, so nothing else is read."""
         return _quiet_times(self._text("quiet_times") or "[]")
+
+    def webhook_place(self) -> Place | None:
+        """Return where to listen for webhooks, None while they are off; called at every tick with events."""
+        if self._text("webhooks") != _TRUTH[True]:
+            return None
+        return Place(self._text("webhook_address") or LOOPBACK, self.number(WEBHOOK_PORT))
 
     def save(self, changes: dict[str, Any]) -> None:
         for name, value in changes.items():

@@ -14,11 +14,13 @@ from halo_scheduler.store.history import RunHistory
 from halo_scheduler.store.jobs import JobTable
 from halo_scheduler.store.lease import LeaseTable
 from halo_scheduler.store.outputs import OutputTable
-from halo_scheduler.store.requests import QuestionTable, RequestTable
+from halo_scheduler.store.questions import QuestionTable
+from halo_scheduler.store.requests import RequestTable
 from halo_scheduler.store.runs import RunTable, UsageTable
 from halo_scheduler.store.schema import open_to_read, open_up_to_date
 from halo_scheduler.store.secrets import SecretTable
 from halo_scheduler.store.settings import GroupTable, SettingTable
+from halo_scheduler.store.triggers import WatchStateTable, WebhookTable
 
 
 class Store:
@@ -33,9 +35,11 @@ class Store:
     events = cached_property(lambda self: EventTable(self.database))
     settings = cached_property(lambda self: SettingTable(self.database))
     groups = cached_property(lambda self: GroupTable(self.database))
+    watch_states = cached_property(lambda self: WatchStateTable(self.database))
     requests = cached_property(lambda self: RequestTable(self.database))
     lease = cached_property(lambda self: LeaseTable(self.database))
     questions = cached_property(lambda self: QuestionTable(self.database))
+    webhooks = cached_property(lambda self: WebhookTable(self.database))
     usage = cached_property(lambda self: UsageTable(self.database))
 
     def __init__(self, database: Database) -> None:

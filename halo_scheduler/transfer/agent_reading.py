@@ -12,8 +12,8 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_label, require_whole
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.model import After, Cron, Entry, JobSpec, Manual, Policy, Prompt, Schedule, Several
+from halo_scheduler.model.actions import GithubSource
 from halo_scheduler.model.schedules import combine, is_key
-from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, add_fault
 from halo_scheduler.transfer.plain_values import resolved
 from halo_scheduler.transfer.text_file import FileError, TextFile, refuse_copies, shown_key
@@ -188,7 +188,7 @@ class _AgentReader:
         """Yield the differences between a schedule and its job."""
         kind = resolved(data.get("type"))
         if kind in {"webhook", "chat"}:
-            yield f"a {kind} started it; here it is run by hand or after another job"
+            yield f"a {kind} started it; here it runs manually or after another job"
         lost = self._lost + [shown_key(key) for key in data if key not in _OF_SCHEDULE]
         source = resolved(data.get("work_source", self._agent.get("work_source")))
         if isinstance(source, dict):

@@ -38,7 +38,15 @@ _LONGEST_LINE = 2 * MOST_OUTPUT_BYTES
 _RUN_ID = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
 _LARGEST = 1 << 63
 # Which notices were shown is specific to a computer; quiet hours are exported with the jobs.
-_NOT_MOVED = {"autostart_asked", "closing_explained", "quiet_times"}
+# Another computer does not listen because this one does.
+_NOT_MOVED = {
+    "autostart_asked",
+    "closing_explained",
+    "quiet_times",
+    "webhooks",
+    "webhook_port",
+    "webhook_address",
+}
 _DAMAGED = "the archive is incomplete or damaged; export it again"
 _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True, allow_nan=False).encode
 

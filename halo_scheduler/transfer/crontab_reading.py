@@ -12,7 +12,7 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import LONGEST_TEXT
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import find_zone
-from halo_scheduler.model import After, Backoff, Command, Cron, JobSpec, Policy
+from halo_scheduler.model import After, Backoff, Command, Cron, JobSpec, OnSession, Policy, SessionEvent
 from halo_scheduler.transfer.crontab_lines import (
     MOST_COMMENTS,
     Names,
@@ -48,10 +48,9 @@ _UNKEPT = {
     "CONTENT_TRANSFER_ENCODING": _MAIL,
     "LOGNAME": "jobs run as you",
     "USER": "jobs run as you",
-    "RANDOM_DELAY": "Halo delays starts by a share of the interval; see --jitter",
+    "RANDOM_DELAY": "each job has a random delay of its own; see --jitter",
     "CRON_WITHIN": "see conditions and --catch-up",
 }
-_REBOOT = "@reboot isn't a schedule; leave this line in the crontab"
 # Cron neither stops what takes long nor gives up on what fails: many a line only tests whether it has to do something.
 _POLICY = Policy(time_limit=None, max_errors=0, backoff=Backoff.none())
 _SAYS = frozenset({"schedule", "action"})
@@ -199,10 +198,6 @@ class _Reader:
         when, (command, stdin) = match["when"], split_command((match["command"] or "").lstrip())
         if not command.rstrip().endswith("\\"):  # which may keep a blank
             command = command.rstrip()
-        if when.lower() == "@reboot":
-            self._has_entries = True
-            self._left_out.append(LeftOut(what=_quoted(line), why=_REBOOT, line=number))
-            return None
         schedule = self._schedule(when)
         self._has_entries = True
         if not command.strip():
@@ -227,7 +222,9 @@ class _Reader:
         notes = tuple(self._notes())
         return Draft(spec=spec, line=number, says=says, has_made_up_name=True, notes=notes)
 
-    def _schedule(self, when: str) -> Cron | After:
+    def _schedule(self, when: str) -> Cron | After | OnSession:
+        if when.lower() == "@reboot":
+            return OnSession(SessionEvent.BOOT)
         if self._surroundings.bad_zone is not None:
             raise ScheduleError(
                 f"its time zone is unknown, see CRON_TZ on line {self._surroundings.bad_zone}"

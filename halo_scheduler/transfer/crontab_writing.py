@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from halo_scheduler.grammar.english import listed
 from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS
@@ -17,15 +16,17 @@ from halo_scheduler.model import (
     Callback,
     Command,
     Cron,
+    Entry,
     Every,
     HttpRequest,
     JobSpec,
     Manual,
     Once,
+    OnSession,
     Policy,
     Prompt,
-    Reminder,
     Schedule,
+    SessionEvent,
     Several,
 )
 from halo_scheduler.transfer.crontab_lines import command_field
@@ -44,6 +45,7 @@ _POLICY_WORDS = {
     "limits": "its limits",
     "caps": "its limits per day",
     "jitter_percent": "its spread",
+    "jitter": "its spread",
     "keep_awake": "that it keeps the computer awake",
 }
 
@@ -93,10 +95,16 @@ def _lines(spec: JobSpec) -> list[_Line]:
     """Return the crontab line of each schedule of a job. ValueError says why there is none."""
     if not isinstance(spec.schedule, Several):
         return [_line(spec, spec.schedule)]
-    return [
-        _line(replace(spec, schedule=entry.schedule, anchor_at=entry.anchor(spec.anchor_at)), entry.schedule)
-        for entry in spec.schedule.entries
-    ]
+    return [_entry_line(spec, entry) for entry in spec.schedule.entries]
+
+
+def _entry_line(spec: JobSpec, entry: Entry) -> _Line:
+    line = _line(
+        replace(spec, schedule=entry.schedule, anchor_at=entry.anchor(spec.anchor_at)), entry.schedule
+    )
+    lost = ["the days it is limited to"] if entry.is_limited else []
+    lost += ["what it does on overlap"] if entry.on_overlap else []
+    return replace(line, notes=(*line.notes, *lost)) if lost else line
 
 
 def _line(spec: JobSpec, schedule: Schedule) -> _Line:
@@ -121,10 +129,12 @@ def _when(schedule: Schedule, anchor_at: int) -> str:
             raise ValueError(f"it runs {describe(schedule)}, and cron does not know when runs end")
         case Once():
             raise ValueError("it runs once")
+        case OnSession(on=SessionEvent.BOOT, delay=None):
+            return "@reboot"
         case Manual():
             raise ValueError("it runs only manually or after another job")
         case _:
-            assert_never(schedule)
+            raise ValueError(f"it runs {describe(schedule)}")
 
 
 def _cron(schedule: Cron) -> str:
@@ -159,12 +169,10 @@ def _command(action: Action) -> str:
             raise ValueError("it sends an HTTP request")
         case Prompt():
             raise ValueError("it asks an agent")
-        case Reminder():
-            raise ValueError("it is a reminder")
         case Callback():
             raise ValueError("it calls a function of another program")
         case _:
-            assert_never(action)
+            raise ValueError(f"it is a {action.kind}")
 
 
 def _shell_line(command: Command) -> str:

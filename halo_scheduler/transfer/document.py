@@ -12,7 +12,7 @@ from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.text import json_text
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
 from halo_scheduler.model.jobs import version_of
-from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, QuietTime
+from halo_scheduler.model.settings import MOST_QUIET_TIMES, QuietTime
 from halo_scheduler.transfer.drafts import (
     MOST_FAULTS,
     Draft,

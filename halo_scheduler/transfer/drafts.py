@@ -12,7 +12,7 @@ from halo_scheduler.grammar.english import shortened
 from halo_scheduler.model import Follower, FollowOn, JobSpec, Outcome, StatusReason
 from halo_scheduler.model.codec import Value
 from halo_scheduler.model.messages import Message
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.rules.chains import circle_words
 from halo_scheduler.transfer.text_file import FileError, located
 
@@ -47,11 +47,12 @@ class MovedState(Value):
     last_ended_at: int | None = None
     last_outcome: Outcome | None = None
     last_message: Message | None = None
+    resumed_since_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A job of a file: its spec without followers; no `anchor_at` leaves it to whoever stores the job.
+    """A job of a file: its spec without followers; without `anchor_at`, it is set when the job is stored.
 
     `says` are the fields of the spec that the file speaks of, None all of them: a job that is there keeps the others.
     `has_made_up_name` says that the name is ours, after what it runs, and not one that somebody goes by;

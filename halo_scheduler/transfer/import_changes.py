@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from halo_scheduler.model import JobSpec, Once
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import PRESETS, Agent, Settings
+from halo_scheduler.model.settings import PRESETS, Agent, QuietTime, Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Existing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creation:
-    """A job to create; whoever stores it sets the anchor unless the draft has one."""
+    """A job to create; its anchor is set when it is stored, unless the draft has one."""
 
     job_id: str
     draft: Draft

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.grammar.checks import parse_instant, require_instant, require_label
+from halo_scheduler.grammar.checks import parse_instant, require_instant, require_label, require_text
 from halo_scheduler.grammar.english import shown
+from halo_scheduler.grammar.interval import DAY_MS
+from halo_scheduler.grammar.phrases.tokens import LONGEST_PHRASE
 from halo_scheduler.model import Action, Entry, Every, Follower, FollowOn, JobSpec, Policy, Schedule, Several
+from halo_scheduler.model.calendars import CALENDAR_KEYS, Calendar, take_calendar
 from halo_scheduler.model.codec import Value
 from halo_scheduler.model.schedules import combine
 from halo_scheduler.transfer.drafts import Draft, NamedFollower
@@ -37,6 +40,7 @@ _HINTS: dict[str, Any] = {
     "enabled": bool,
     "schedule": Schedule,
     "schedules": None,
+    "when": None,
     "anchor": str | None,
     "action": Action,
     "parameters": Mapping[str, str],
@@ -44,6 +48,9 @@ _HINTS: dict[str, Any] = {
     "followers": tuple[_FollowerForm, ...],
     "metadata": Mapping[str, str],
 }
+_WAYS = ("schedule", "schedules", "when")
+# A Wednesday and the Thursday of the week after it, at midnight: "tomorrow" and "next Monday" differ.
+_TWO_INSTANTS = (1_795_003_200_000, 1_795_003_200_000 + 8 * DAY_MS)
 _REQUIRED = {"name": "give the job a name", "action": "say what it does"}
 
 
@@ -80,7 +87,12 @@ def _plain_schedules(schedule: Schedule | Several) -> dict[str, Any]:
 def _plain_entry(entry: Entry, *, with_key: bool) -> dict[str, Any]:
     key = {"key": entry.key} if with_key else {}
     anchor = {} if entry.anchor_at is None else {"anchor": format_instant(entry.anchor_at)}
-    return {**key, **to_plain(entry.schedule), **anchor}
+    given = {"from": entry.from_date, "until": entry.until_date}
+    dates = {name: text for name, text in given.items() if text is not None}
+    values = {"parameters": to_plain(entry.parameters)} if entry.parameters else {}
+    overlap = {} if entry.on_overlap is None else {"on_overlap": str(entry.on_overlap)}
+    own = anchor | dates | entry.calendar.to_dict() | values | overlap
+    return {**key, **to_plain(entry.schedule), **own}
 
 
 def _counts_from_anchor(schedule: Schedule | Several) -> bool:
@@ -105,14 +117,14 @@ def draft_of(data: object) -> Draft:
     for key, advice in _REQUIRED.items():
         if key not in data:
             raise ScheduleError(f"is missing; {advice}", path=key)
-    if ("schedule" in data) == ("schedules" in data):
-        given = "give either schedule or schedules" if "schedule" in data else "is missing; say when it runs"
-        raise ScheduleError(given, path="schedule")
+    ways = [way for way in _WAYS if way in data]
+    if len(ways) != 1:
+        given = "give either schedule, schedules or when" if ways else "is missing; say when it runs"
+        raise ScheduleError(given, path="schedule" if "schedule" in ways or not ways else ways[0])
     values = {key: _read(key, item) for key, item in data.items()}
     followers = tuple(values.pop("followers", ()))
     job_id, anchor = values.pop("id", None), values.pop("anchor", None)
-    if "schedules" in values:
-        values["schedule"] = values.pop("schedules")
+    values["schedule"] = values.pop(ways[0])
     spec = JobSpec(**values)
     return Draft(
         spec=spec,
@@ -129,9 +141,20 @@ def _read(key: str, value: object) -> Any:
     if key == "schedules":
         return _read_schedules(value)
     try:
-        return read_value(_HINTS[key], value)
+        return _read_words(value) if key == "when" else read_value(_HINTS[key], value)
     except ScheduleError as error:
         raise error.under(key) from None
+
+
+def _read_words(value: object) -> Several | Schedule:
+    """Return the schedule of plain words that mean the same whenever the file is read."""
+    from halo_scheduler.schedule.spoken import parse_schedule  # noqa: PLC0415 - only for words
+
+    words = require_text("", value, longest=LONGEST_PHRASE)
+    found, later = (parse_schedule(words, now_ms=now_ms) for now_ms in _TWO_INSTANTS)
+    if found != later:
+        raise ScheduleError("a file needs the date itself, like 24 Dec 2026 at 18:00")
+    return found
 
 
 def _read_schedules(value: object) -> Several | Schedule:
@@ -142,7 +165,8 @@ def _read_schedules(value: object) -> Several | Schedule:
 
 def _read_entry(index: int, item: object) -> Entry:
     path = f"schedules[{index}]"
-    own = {name: item[name] for name in ("key", "anchor") if name in item} if isinstance(item, dict) else {}
+    names = ("key", "anchor", "from", "until", "parameters", "on_overlap", *CALENDAR_KEYS.values())
+    own = {name: item[name] for name in names if name in item} if isinstance(item, dict) else {}
     rest = {name: one for name, one in item.items() if name not in own} if isinstance(item, dict) else item
     try:
         anchor = read_value(str | None, own.get("anchor"))
@@ -150,9 +174,35 @@ def _read_entry(index: int, item: object) -> Entry:
             read_value(Schedule, rest),
             key=read_value(str, own.get("key", "")),
             anchor_at=None if anchor is None else require_instant("anchor", parse_instant("anchor", anchor)),
+            parameters=_read_values(own.get("parameters", {})),
+            on_overlap=own.get("on_overlap"),
+            from_date=_read_field(own, "from", str | None),
+            until_date=_read_field(own, "until", str | None),
+            calendar=_read_calendar(own),
         )
     except ScheduleError as error:
         raise error.under(path) from None
+
+
+def _read_calendar(own: dict[str, Any]) -> Calendar:
+    hints = {"only": tuple[str, ...], "not": tuple[str, ...], "shift": str}
+    given = {name: _read_field(own, name, hint) for name, hint in hints.items() if name in own}
+    # A form has lists.
+    return take_calendar({name: list(one) if isinstance(one, tuple) else one for name, one in given.items()})
+
+
+def _read_field(own: dict[str, Any], name: str, hint: Any) -> Any:
+    try:
+        return read_value(hint, own.get(name))
+    except ScheduleError as error:
+        raise error.under(name) from None
+
+
+def _read_values(value: object) -> Mapping[str, str]:
+    try:
+        return cast("Mapping[str, str]", read_value(Mapping[str, str], value))
+    except ScheduleError as error:
+        raise error.under("parameters") from None
 
 
 def _named_follower(index: int, form: _FollowerForm) -> NamedFollower:

@@ -22,7 +22,7 @@ from halo_scheduler.transfer.text_file import (
 
 _MOST_DIGITS = 100
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
-# What is no string: numbers that are none, and brackets.
+# Outside strings: NaN and infinities, and brackets.
 _NO_NUMBER = re.compile(rf"{_STRING}|(-?Infinity|NaN|[0-9]{{{_MOST_DIGITS + 1}}})", re.DOTALL)
 _BRACKET = re.compile(rf'(?:[^"{{}}\[\]]++|{_STRING})*+([{{}}\[\]])', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\n\r]*")

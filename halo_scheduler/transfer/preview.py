@@ -13,12 +13,10 @@ from typing import TypeVar
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import shown_spec, whole_line
 from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Agent
+from halo_scheduler.model.settings import Agent, QuietTime
 from halo_scheduler.transfer.drafts import MovedState
 from halo_scheduler.transfer.import_changes import FieldChange, LimitChange, QuietTimeChange, SettingChange
 from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
-from halo_scheduler.transfer.review import Reviewer
 from halo_scheduler.wording.jobs import (
     action_words,
     condition_words,
@@ -27,6 +25,7 @@ from halo_scheduler.wording.jobs import (
     policy_words,
     work_words,
 )
+from halo_scheduler.wording.lint import Reviewer
 from halo_scheduler.wording.measures import amount_words
 from halo_scheduler.wording.schedules import describe
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from halo_scheduler.errors import ScheduleError
@@ -20,26 +19,24 @@ from halo_scheduler.model import (
     JobSpec,
     MainsPower,
     Once,
+    OnSession,
     PathExists,
     Policy,
+    SessionEvent,
 )
 from halo_scheduler.model.schedules import MOST_SCHEDULES, combine
-from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.transfer.calendar_event import read_calendar_event, read_span
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
 from halo_scheduler.transfer.text_file import FileError
 from halo_scheduler.transfer.unit_file import ServiceReader, Setting, UnitFile, read_unit
 from halo_scheduler.wording.schedules import describe
 
-_Schedule = Cron | Once | Every | After
-_SOME_MONDAY = 1_767_571_200_000  # an instant to measure the distance of runs from, the same for everybody
-_MOST_JITTER = 10
+_Schedule = Cron | Once | Every | After | OnSession
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})")
+_ZERO = re.compile(r"\s*0+\s*[a-z]*\s*", re.ASCII)
 _TRUTHS = {"1", "yes", "true", "on"}
-_FROM_THE_START = "it counts from the start of the computer or the timer, which is not a schedule"
+_FROM_THE_START = "it counts from the start of the timer, which is not a schedule"
 _WITHOUT_A_TIME = {
-    "OnBootSec": _FROM_THE_START,
-    "OnStartupSec": _FROM_THE_START,
     "OnActiveSec": _FROM_THE_START,
     "OnClockChange": "Halo replans when the clock jumps",
     "OnTimezoneChange": "Halo replans when the time zone changes",
@@ -54,7 +51,8 @@ _MEANINGLESS = {
     "RemainAfterElapse",
 }
 _SAYS = frozenset({"schedule", "action", "description"})
-_SCHEDULES = ("OnCalendar", "OnUnitActiveSec", "OnUnitInactiveSec")
+_EVENTS = {"OnBootSec": SessionEvent.BOOT, "OnStartupSec": SessionEvent.LOGIN}
+_SCHEDULES = ("OnCalendar", "OnUnitActiveSec", "OnUnitInactiveSec", *_EVENTS)
 _OF_SERVICE = {
     *("ExecStart", "ExecStartPre", "ExecStartPost", "WorkingDirectory", "Environment", "SuccessExitStatus"),
     *("Type", "TimeoutStartSec", "RuntimeMaxSec", "TimeoutSec", "RemainAfterExit", "SyslogIdentifier"),
@@ -100,7 +98,7 @@ class _TimerReader:
             raise FileError(f"it has more than {MOST_SCHEDULES} times; split it", line=line)
         schedules = list(self._schedules(settings))
         if not schedules and not self._faults:
-            why = "it has no schedule: neither OnCalendar nor OnUnitActiveSec"
+            why = "it has no schedule: neither OnCalendar nor OnUnitActiveSec nor OnBootSec"
             self._left_out.append(LeftOut(what=f"{self._stem}.timer", why=why))
         jobs: list[Draft] = []
         if schedules:
@@ -148,19 +146,18 @@ class _TimerReader:
         reader = ServiceReader(service, self._specifiers(name))
         description = self._timer.last("Unit", "Description") or service.last("Unit", "Description")
         try:
-            percent, note = min(self._jitter(schedule) for schedule, _ in schedules)
             spec = JobSpec(
                 name=self._stem,
                 description="" if description is None else description.value,
                 schedule=combine(dict.fromkeys(schedule for schedule, _ in schedules)),
                 action=reader.command(),
-                policy=replace(self._policy(service, reader), jitter_percent=percent),
+                policy=self._policy(service, reader),
             )
         except ScheduleError as error:
             self._faults.append(Fault(message=f"its service: {error}"))
             return None
         raised = (_raised(schedule, setting) for schedule, setting in schedules)
-        notes = (*self._notes(service), note, *raised)
+        notes = (*self._notes(service), *raised)
         return Draft(
             spec=spec,
             line=schedules[0][1].line,
@@ -176,12 +173,16 @@ class _TimerReader:
             max_errors=0,
             backoff=Backoff.none(),
             catch_up=CatchUp.ONCE if self._is_true("Persistent") else CatchUp.SKIP,
+            jitter=self._jitter(),
+            is_jitter_fixed=self._is_true("FixedRandomDelay"),
             conditions=tuple(dict.fromkeys(self._conditions(service, reader))),
         )
 
-    def _jitter(self, schedule: _Schedule) -> tuple[int, str]:
+    def _jitter(self) -> str | None:
         setting = self._timer.last("Timer", "RandomizedDelaySec")
-        return (0, "") if setting is None else _jitter(schedule, setting.value)
+        if setting is None or setting.value in {"", "0"}:
+            return None
+        return format_interval(-(-read_span(setting.value) // SECOND_MS) * SECOND_MS)
 
     def _specifiers(self, name: str) -> dict[str, str]:
         """Return the values of the service's specifiers; the instance name is empty without an instance."""
@@ -232,29 +233,8 @@ def _raised(schedule: _Schedule, setting: Setting) -> str:
 def _schedule(name: str, text: str) -> _Schedule:
     if name == "OnCalendar":
         return read_calendar_event(text)
+    if name in _EVENTS:
+        delay_s = 0 if _ZERO.fullmatch(text) else -(-read_span(text) // SECOND_MS)
+        return OnSession(_EVENTS[name], format_interval(delay_s * SECOND_MS) if delay_s else None)
     span = format_interval(max(read_span(text) // SECOND_MS, 1) * SECOND_MS)
     return Every(span) if name == "OnUnitActiveSec" else After(span)
-
-
-def _jitter(schedule: _Schedule, text: str) -> tuple[int, str]:
-    """Return a random delay as a percentage of the interval, and the note that explains it."""
-    if text in {"0", ""}:
-        return 0, ""
-    spread_ms = read_span(text)
-    distance_ms = _distance_ms(schedule)
-    percent = 0 if distance_ms is None else min(_MOST_JITTER, max(1, round(100 * spread_ms / distance_ms)))
-    return percent, f"RandomizedDelaySec={text} becomes a random delay of up to {percent} % of the interval"
-
-
-def _distance_ms(schedule: _Schedule) -> int | None:
-    if isinstance(schedule, Every):
-        return schedule.every_ms
-    if isinstance(schedule, After):
-        return schedule.after_ms
-    points = [_SOME_MONDAY]
-    while isinstance(schedule, Cron) and len(points) <= _MOST_JITTER:
-        point = next_run(schedule, points[-1])
-        if point is None:
-            break
-        points.append(point)
-    return min((late - early for early, late in pairwise(points[1:])), default=None)

@@ -8,11 +8,10 @@ from http.client import RemoteDisconnected
 
 from urllib3 import HTTPResponse
 
-from halo_scheduler.web.addresses import Address
+from halo_scheduler.web.addresses import Address, Proxies, Proxy
 from halo_scheduler.web.connection import WITHOUT_BODY, Connection, SecureConnection, trust
 from halo_scheduler.web.faults import exchanging
 from halo_scheduler.web.pool import ConnectionPool
-from halo_scheduler.web.proxies import Proxies, Proxy
 from halo_scheduler.web.transport import Transport
 
 _PIECE = 128 << 10

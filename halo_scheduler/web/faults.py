@@ -105,7 +105,7 @@ def _unreachable(place: str, error: OSError) -> WebError:
 
 
 def _no_http(place: str, what: str, error: str = "") -> WebError:
-    """Return that a server does not speak HTTP; `what` names the invalid part, or quotes the library."""
+    """Return the message for a response that is not HTTP; `what` names the invalid part, or quotes the library."""
     return WebError(message(MessageKind.NOT_HTTP, place=place, what=what, error=error))
 
 

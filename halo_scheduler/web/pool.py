@@ -24,7 +24,7 @@ class Idle:
     """Whom it leads to, and how: only a request that would connect in the same way may use it."""
     socket: socket.socket
     connection: Connection
-    """What speaks HTTP over the socket."""
+    """The HTTP connection over the socket."""
     since: float
 
     def is_silent(self) -> bool:

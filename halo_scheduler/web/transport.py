@@ -236,7 +236,7 @@ class Transport:
         """Read what has arrived, at least one byte; 0 if the peer has closed the connection."""
         self._turns.give_back()
         if self._awaits_response:
-            # A response takes a while, so the first read would be in vain.
+            # A response takes a while, so the first read would find nothing.
             self._awaits_response = False
             self._wait()
         while True:

@@ -19,18 +19,18 @@ from halo_scheduler.model import (
     FollowOn,
     InQuietTime,
     JobStatus,
-    Manual,
     Outcome,
     Schedule,
     Several,
 )
 from halo_scheduler.model.plans import Topic
-from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.model.schedules import gives_times, schedules_of
 from halo_scheduler.rules.chains import ChainLink, LinkState, chain_of
 from halo_scheduler.rules.situation import due_waiting, read_situations
 from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.inquiry import Answer, Inquiry, Span, Verdict, points_beside
@@ -44,7 +44,7 @@ from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.status import shortage_words, waiting_words
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.looking import ConditionState
+    from halo_scheduler.conditions.probes import ConditionState
 
 # Clock changes shift by an hour or two, so only times near one are affected.
 _NEAR_S = 6 * 3_600
@@ -62,6 +62,7 @@ Look = Callable[[Condition], "ConditionState"]
 NOW = frozenset(Topic) - {Topic.QUESTIONS, Topic.RUNS}
 """The topics of an answer about now; questions and last runs are shown separately."""
 _LONGEST_QUESTION = 500
+_LONGEST_TROUBLE = 500
 _MOST_RUNS = 10
 _NOT_THERE = {Verdict.BEFORE_IT_EXISTED, Verdict.REMOVED}
 
@@ -123,7 +124,10 @@ def answer_now(store: Store, record: JobRecord, now_ms: int, look: Look, topics:
     told: dict[Topic, Callable[[], Iterable[str]]] = {
         Topic.ASSISTANTS: lambda: assistant_sentences(store, record, now_ms),
         Topic.CLOCK: lambda: _clock_change(record, now_ms),
-        Topic.CHECKS: lambda: _condition_sentences(record.spec.policy.conditions, look),
+        Topic.CHECKS: lambda: (
+            *_trouble_with_events(store, record, now_ms),
+            *_condition_sentences(record.spec.policy.conditions, look),
+        ),
         Topic.CHAIN: lambda: (_follower(link) for link in chain_of(store, record).after),
         Topic.QUESTIONS: lambda: _question_sentences(store, record, now_ms),
         Topic.RUNS: lambda: _last_runs(store, record, now_ms),
@@ -187,6 +191,14 @@ def _verdict(store: Store, record: JobRecord, now_ms: int) -> Verdict:
     return _BY_STATUS.get(record.status, planned)
 
 
+def _trouble_with_events(store: Store, record: JobRecord, now_ms: int) -> Iterator[str]:
+    """Yield when and why an event could last not be watched as it should."""
+    told = store.events.last(record.id, EventKind.WATCH_TROUBLE) if record.spec.events else None
+    if told is not None:
+        text = plain_line(str(told.detail.get("text", "")), _LONGEST_TROUBLE)
+        yield f"Watching its event last had trouble {when_in_words(told.at, now_ms)}: {text}."
+
+
 def _condition_sentences(conditions: Sequence[Condition], look: Look) -> list[str]:
     """Return the state of each condition; all are probed in parallel, because each may take seconds."""
     news: queue.SimpleQueue[tuple[Condition, ConditionState]] = queue.SimpleQueue()
@@ -247,7 +259,7 @@ def _planned(inquiry: Inquiry) -> Answer | None:
     at = record.next_run_at
     if at is None:
         return None
-    is_spread_to = point is not None and bool(inquiry.spec.policy.jitter_percent) and point <= at
+    is_spread_to = point is not None and inquiry.spec.policy.has_jitter and point <= at
     if is_spread_to:
         following = next_run(inquiry.schedule, point or 0, anchor_at=inquiry.spec.anchor_at)
         is_spread_to = following is None or at < following
@@ -262,7 +274,7 @@ def _not_a_point(inquiry: Inquiry) -> Answer | None:
     if inquiry.point is not None:
         return None
     schedule, anchor_at = inquiry.schedule, inquiry.spec.anchor_at
-    if isinstance(schedule, Manual):
+    if not gives_times(schedule):
         return inquiry.answer(Verdict.NOT_A_POINT, *_explained(inquiry))
     if isinstance(schedule, After):
         sentence = f"It runs {describe(schedule)}, so only its next run is known."

@@ -11,7 +11,7 @@ from typing import Any, Self
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Cron, JobSpec, Outcome, Schedule, Several, StatusReason
 from halo_scheduler.model.codec import Value
-from halo_scheduler.model.schedules import without_after
+from halo_scheduler.schedule.entries import without_after
 from halo_scheduler.schedule.next_run import next_run, previous_run
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.job_records import JobRecord

@@ -5,7 +5,6 @@ from __future__ import annotations
 from halo_scheduler.grammar.english import UNNAMED_ASSISTANT, assistant_words, counted
 from halo_scheduler.model import (
     After,
-    Manual,
     Once,
     Outcome,
     PassedReason,
@@ -14,13 +13,14 @@ from halo_scheduler.model import (
     StatusReason,
     Trigger,
 )
+from halo_scheduler.model.schedules import gives_times
 from halo_scheduler.rules.chains import chain_of, waiting_runs
 from halo_scheduler.rules.situation import due_waiting
 from halo_scheduler.schedule.passed_over import reason_at
 from halo_scheduler.why.inquiry import Answer, Downtime, Inquiry, SpellKind, Verdict, point_in, points_beside
 from halo_scheduler.why.journal import by_words, gap_at
 from halo_scheduler.why.runs import passed_reasons, passed_words, run_sentences
-from halo_scheduler.wording.plans import Predecessor, ends_in_words
+from halo_scheduler.wording.plans import Predecessor, ends_in_words, events_sentence
 from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.status import awaited_words, shortage_words
 
@@ -85,7 +85,7 @@ def not_a_point(inquiry: Inquiry, spell: Downtime | None) -> Answer:
     found = _waiting_after_another(inquiry) or _edited_into_it(inquiry)
     if found is not None:
         return found
-    if isinstance(schedule, Manual):
+    if not gives_times(schedule):
         return inquiry.answer(Verdict.NOT_A_POINT, _by_hand(inquiry), *runs_beside(inquiry), *also)
     before, after = points_beside(schedule, anchor_at, inquiry.span)
     return inquiry.answer(
@@ -109,7 +109,7 @@ def not_a_point_sentence(inquiry: Inquiry, before: int | None, after: int | None
 
 def _waiting_after_another(inquiry: Inquiry) -> Answer | None:
     """Return the answer if a chain run was waiting then."""
-    for wait in waiting_runs(inquiry.store):
+    for wait in waiting_runs(inquiry.store, inquiry.now_ms):
         if wait.job_id == inquiry.record.id and wait.at < inquiry.span.until:
             words = awaited_words(wait.waiting, inquiry.now_ms)
             return inquiry.answer(
@@ -144,6 +144,8 @@ def _edited_into_it(inquiry: Inquiry) -> Answer | None:
 
 def _by_hand(inquiry: Inquiry) -> str:
     before = chain_of(inquiry.store, inquiry.record).before
+    if inquiry.spec.events:
+        return events_sentence(inquiry.schedule)
     if not before:
         return "It only runs manually: it has no schedule."
     words = ends_in_words([Predecessor(link.name, link.on) for link in before])

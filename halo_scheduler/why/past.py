@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from halo_scheduler.grammar.english import counted
 from halo_scheduler.model import Outcome, Run, SkipReason, Source
+from halo_scheduler.rules.pending import read_pending
 from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.store.events import EventKind
@@ -40,6 +42,9 @@ def answer_past(store: Store, record: JobRecord, span: Span, now_ms: int) -> Ans
         found = _of_runs(inquiry, runs)
     elif _is_still_due(inquiry):
         found = _still_due(inquiry)
+    elif (turn := _turn(inquiry)) is not None:
+        words = f"That time passed without a run, and gets one after {counted(turn, 'other run')} of the job."
+        found = inquiry.answer(Verdict.WAITING, words)
     elif others and inquiry.point is None:
         found, others = _of_runs(inquiry, others), []
     else:
@@ -54,7 +59,7 @@ def _runs_of_slots(inquiry: Inquiry) -> list[Run]:
     """Return the runs of the slots asked about; with jitter a slot lies a little after its time."""
     history, span = inquiry.store.history, inquiry.span
     found = history.of_slots(inquiry.record.id, span.since, span.until, _MOST_RUNS)
-    if found or inquiry.point is None or not inquiry.spec.policy.jitter_percent:
+    if found or inquiry.point is None or not inquiry.spec.policy.has_jitter:
         return found
     following = next_run(inquiry.schedule, inquiry.point, anchor_at=inquiry.spec.anchor_at)
     if following is None:
@@ -96,7 +101,7 @@ def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
         return []
     sentences = []
     if not inquiry.span.has(run.slot_at) and run.attempt == 1:
-        is_spread = inquiry.point is not None and inquiry.spec.policy.jitter_percent
+        is_spread = inquiry.point is not None and inquiry.spec.policy.has_jitter
         why = ", with a random delay" if is_spread else ""
         sentences.append(f"It was scheduled for {inquiry.moment(run.slot_at)}{why}.")
     if run.is_late:
@@ -139,8 +144,14 @@ def _is_still_due(inquiry: Inquiry) -> bool:
     if inquiry.span.has(record.slot_at) or inquiry.span.has(record.next_run_at):
         return True
     following = inquiry.point and next_run(inquiry.schedule, inquiry.point, anchor_at=inquiry.spec.anchor_at)
-    is_spread = bool(inquiry.spec.policy.jitter_percent)
+    is_spread = inquiry.spec.policy.has_jitter
     return is_spread and following is not None and inquiry.span.until <= record.slot_at < following
+
+
+def _turn(inquiry: Inquiry) -> int | None:
+    """Return how many runs come before that of a pending point; None if the time is none."""
+    points = read_pending(inquiry.record.pending)
+    return next((turn for turn, point in enumerate(points, 1) if inquiry.span.has(point.at)), None)
 
 
 def _still_due(inquiry: Inquiry) -> Answer:

@@ -43,6 +43,15 @@ _PLANNED_BY = {
 }
 
 
+_STARTED = {
+    Trigger.SCHEDULE: "started",
+    Trigger.EVENT: "was started by an event",
+    Trigger.MANUAL: "was started manually",
+    Trigger.ANSWER: "was started with an answer",
+    Trigger.TEST: "was started as a test",
+}
+
+
 def asked_for(store: Store, run: Run) -> str:
     """Return which hint planned a run's slot, as a clause; "" if none did."""
     if run.slot_at is None or run.source not in (Source.HINT_INTERVAL, Source.HINT_ONCE):
@@ -75,19 +84,11 @@ def _find_advice(store: Store, run: Run, *, is_pace: bool) -> Event | None:
 def start_words(store: Store, run: Run, now_ms: int) -> str:
     """Return what started a run, and when: "It was started manually at 09:00"."""
     when = when_in_words(_at(run), now_ms)
-    match run.trigger:
-        case Trigger.MANUAL:
-            return f"It was started manually {when}"
-        case Trigger.CHAIN:
-            return f"It was started after {_cause(store, run)} {when}"
-        case Trigger.ANSWER:
-            return f"It was started with an answer {when}"
-        case Trigger.TEST:
-            return f"It was started as a test {when}"
-        case Trigger.SCHEDULE if run.attempt > 1:
-            return f"Attempt {run.attempt} started {when}"
-        case Trigger.SCHEDULE:
-            return f"It started {when}"
+    if run.attempt > 1:
+        return f"Attempt {run.attempt} started {when}"
+    if run.trigger is Trigger.CHAIN:
+        return f"It was started after {_cause(store, run)} {when}"
+    return f"It {_STARTED[run.trigger]} {when}"
 
 
 def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
@@ -166,15 +167,17 @@ def _took(duration_ms: int) -> str:
 
 def _origin(store: Store, run: Run) -> list[str]:
     """Return which of several schedules a run came from, and what else decided its time."""
-    job = store.jobs.get(run.job_id) if run.schedule_keys else None
+    is_told = run.schedule_keys or run.trigger is Trigger.EVENT
+    job = store.jobs.get(run.job_id) if is_told else None
     if job is None:
         return _why_planned(store, run)
     found = {entry.key: entry for entry in job.spec.schedules}
     words = [
-        describe(found[key].schedule) if key in found else f"one that is gone ({key})"
-        for key in run.schedule_keys
+        describe(found[key].schedule) if key in found else f"one that is gone{f' ({key})' if key else ''}"
+        for key in run.schedule_keys or ("",)
     ]
-    return [f"Its schedule: {'; '.join(words)}.", *_why_planned(store, run)]
+    noun = "event" if run.trigger is Trigger.EVENT else "schedule"
+    return [f"Its {noun}: {'; '.join(words)}.", *_why_planned(store, run)]
 
 
 def _why_planned(store: Store, run: Run) -> list[str]:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import assert_never
 
 from halo_scheduler.grammar.english import listed
 from halo_scheduler.grammar.interval import interval_in_words
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
 from halo_scheduler.model.messages import MessageKind
-from halo_scheduler.wording.faults import Words
+from halo_scheduler.wording.faults import Params, Words
 from halo_scheduler.wording.measures import duration_in_words
 
 _DETECTED = {"power": "the power source", "idle": "idle time", "load": "the load"}
 
-CONDITION_STATES: Words = {
-    MessageKind.POWER: lambda params: (
-        f"the machine runs on {'AC power' if params['is_on_mains'] else 'its battery'}"
+_STATES: Mapping[str, Callable[[Params], str]] = {
+    "power": lambda found: f"the machine runs on {'AC power' if found['is_on_mains'] else 'its battery'}",
+    "network": lambda found: f"there is {'a' if found['is_there'] else 'no'} network",
+    "host": lambda found: (
+        f"{found['place']} does not answer ({found['error']})"
+        if found.get("error")
+        else f"{found['place']} answers"
     ),
-    MessageKind.NETWORK: lambda params: f"there is {'a' if params['is_there'] else 'no'} network",
-    MessageKind.HOST_ANSWERS: "{place} answers",
-    MessageKind.HOST_SILENT: "{place} does not answer ({error})",
+    "idle": lambda found: f"the last input was {duration_in_words(found['ago_ms'])} ago",
+    "load": lambda found: f"the load is {found['load']:.2f}",
+    "path": lambda found: f"{found['path']} is {'there' if found['is_there'] else 'not there'}",
+}
+CONDITION_STATES: Words = {
+    MessageKind.CONDITION_STATE: lambda params: _STATES[params["of"]](params),
     MessageKind.HOST_TOO_SLOW: "no answer within {seconds:g} s",
-    MessageKind.LAST_INPUT: lambda params: f"the last input was {duration_in_words(params['ago_ms'])} ago",
-    MessageKind.LOAD: "the load is {load:.2f}",
-    MessageKind.PATH: lambda params: f"{params['path']} is {'there' if params['is_there'] else 'not there'}",
     MessageKind.FOREIGN_PATH: "{path} is not an absolute path on this system",
     MessageKind.PATH_CLOSED: lambda params: (
         f"{params['path']} can't be accessed ({params['error'].lower() or 'no reason given'})"

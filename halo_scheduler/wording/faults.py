@@ -1,19 +1,35 @@
-"""Words for faults of web servers, work queues and secrets, as they follow a colon."""
+"""Words for faults: of the store, and, as they follow a colon, of web servers, work queues and secrets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from halo_scheduler.grammar.english import clock_time
 from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model.alarms import StoreTrouble, TroubleKind
 from halo_scheduler.model.messages import MessageKind
+from halo_scheduler.wording.measures import moment_in_words
 
 Params = Mapping[str, Any]
 Words = dict[MessageKind, str | Callable[[Params], str]]
 """A template for each kind of message, or a function of its parameters."""
 
 _IN_FILE = "to keep it in a file that only you can read, use: halo secret set --in-file {name}"
+_TITLES = {
+    TroubleKind.FULL: "Disk full: runs can't be recorded",
+    TroubleKind.READ_ONLY: "Database is read-only: runs can't be recorded",
+    TroubleKind.LOCKED: "Database is locked: runs can't be recorded",
+    TroubleKind.GONE: "Database was deleted or replaced",
+    TroubleKind.UNUSABLE: "Database can't be used",
+}
+_ADVICE = {
+    TroubleKind.FULL: "Free some space on the disk of {path}",
+    TroubleKind.READ_ONLY: "Make {path} and its disk writable",
+    TroubleKind.LOCKED: "Close the other program that uses {path}",
+    TroubleKind.GONE: "Put {path} back, or restart Halo to use the current file",
+}
 
 
 def _no_tls(params: Params) -> str:
@@ -136,3 +152,18 @@ FAULTS: Words = {
     MessageKind.TOKEN_NOT_READ: "the token cannot be read: {error}",
     MessageKind.OUTPUT_NOT_SHOWN: "its output cannot be shown before it ends: {error}",
 }
+
+
+def trouble_title(trouble: StoreTrouble) -> str:
+    """Return what is wrong: "Disk full: runs can't be recorded"."""
+    return _TITLES[trouble.kind]
+
+
+def trouble_text(trouble: StoreTrouble, path: Path, now_ms: int) -> str:
+    """Return since when no jobs start, and what to do."""
+    advice = _ADVICE.get(trouble.kind, trouble.detail).format(path=path)
+    advice = f"{advice[:1].upper()}{advice[1:]}"
+    since = f"No jobs have started since {moment_in_words(trouble.since, now_ms)}."
+    if trouble.kind is TroubleKind.GONE:
+        return f"{since} {advice}."
+    return f"{since} {advice}; Halo then continues."

@@ -1,15 +1,17 @@
-"""Words for a job's action and policy."""
+"""Words for a job: its action, its policy, its hints, and the text that a search covers."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import assert_never
 
 from halo_scheduler.grammar.english import counted, listed
 from halo_scheduler.grammar.interval import SECOND_MS, interval_in_words
 from halo_scheduler.grammar.templates import NOTHING_TO_SAY
-from halo_scheduler.grammar.text import shown_spec
+from halo_scheduler.grammar.text import json_text, shown_spec
 from halo_scheduler.model import (
     Action,
     Backoff,
@@ -17,6 +19,8 @@ from halo_scheduler.model import (
     Callback,
     CatchUp,
     Command,
+    Cron,
+    Hints,
     HttpRequest,
     Job,
     Limits,
@@ -24,15 +28,24 @@ from halo_scheduler.model import (
     Policy,
     ProcessAction,
     Prompt,
+    Proposal,
     Redirects,
     Reminder,
     Retry,
     Run,
+    Schedule,
+    Several,
 )
-from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.wording.conditions import describe_condition
-from halo_scheduler.wording.measures import duration_in_words
+from halo_scheduler.wording.measures import duration_in_words, moment_in_words, when_in_words
+from halo_scheduler.wording.plans import ADVISERS
+from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.short_schedules import describe_shortly
 
+# What separates parameters in a sentence, or ends a quoted value.
+_AMBIGUOUS = re.compile(r'[\s,;"]')
 _USUAL_GRACE_MS = 10 * SECOND_MS
 _USUAL = Policy()
 _NOTIFY = {
@@ -44,8 +57,12 @@ _NOTIFY = {
 
 
 def parameter_words(parameters: Mapping[str, str]) -> str:
-    """Return parameters with their values: mode=full, target=nas."""
-    return ", ".join(f"{name}={shown_spec(value)}" for name, value in parameters.items())
+    """Return parameters with their values: mode=full, target="my nas"; a value cannot look like several."""
+    return ", ".join(f"{name}={_value_words(value)}" for name, value in parameters.items())
+
+
+def _value_words(value: str) -> str:
+    return json_text(value) if _AMBIGUOUS.search(value) else shown_spec(value)
 
 
 def given_words(run: Run) -> str:
@@ -91,10 +108,8 @@ def more_words(action: Action) -> list[tuple[str, str]]:
                 ("body", body),
                 ("expects", _answer_words(action)),
             ]
-        case Reminder() | Callback():
-            return []
         case _:
-            assert_never(action)
+            return []
 
 
 def _code_words(action: ProcessAction) -> str:
@@ -155,7 +170,7 @@ def policy_words(job: Job) -> str:
         _catch_up_words(policy),
         *_backoff_words(policy.backoff),
         *_limit_words(policy.limits),
-        *([f"random delay up to {policy.jitter_percent} %"] if policy.jitter_percent else []),
+        *jitter_words(policy),
         *_line_words(policy, is_prompt=isinstance(job.action, Prompt)),
         *_output_words(policy.output_limit_bytes),
         *(["keeps the computer awake"] if policy.keep_awake else []),
@@ -163,6 +178,14 @@ def policy_words(job: Job) -> str:
         *([] if policy.notify is _USUAL.notify else [_NOTIFY[policy.notify]]),
     ]
     return " · ".join(parts)
+
+
+def jitter_words(policy: Policy) -> list[str]:
+    """Return the random delay of a job, if it has one: "random delay up to 1 hour, the same for each run"."""
+    if not policy.has_jitter:
+        return []
+    most = interval_in_words(policy.jitter_ms) if policy.jitter else f"{policy.jitter_percent} %"
+    return [f"random delay up to {most}" + (", the same for each run" if policy.is_jitter_fixed else "")]
 
 
 def _output_words(limit: int | None) -> list[str]:
@@ -192,7 +215,9 @@ def _catch_up_words(policy: Policy) -> str:
     if policy.catch_up is CatchUp.SKIP:
         return "does not catch up"
     oldest_ms = policy.catch_up_max_age_ms
-    return "catches up once" + ("" if oldest_ms is None else f" within {interval_in_words(oldest_ms)}")
+    runs = counted(policy.catch_up_limit, "run") if policy.catch_up is CatchUp.ALL else ""
+    what = f"each of up to {runs}" if runs else "once"
+    return f"catches up {what}" + ("" if oldest_ms is None else f" within {interval_in_words(oldest_ms)}")
 
 
 def _backoff_words(backoff: Backoff) -> list[str]:
@@ -217,4 +242,67 @@ def _line_words(policy: Policy, *, is_prompt: bool) -> list[str]:
     """Return whether output commands are read, where that is not the default."""
     if policy.reads_lines is None or policy.reads_lines is is_prompt:
         return []
-    return ["reads directives" if policy.reads_lines else "ignores directives"]
+    return ["reads output commands" if policy.reads_lines else "ignores output commands"]
+
+
+def hint_words(hints: Hints, now_ms: int) -> str:
+    """Return the active hints: "every 5 min, from you, until 14:05: queue is long"."""
+    left = hints.counting(now_ms)
+    found: dict[tuple[str, str], list[str]] = {}
+    for part in (left.parts(pace=True, run=False), left.parts(pace=False, run=True)):
+        if part.expires_at is None:
+            continue
+        what = (
+            f"every {duration_in_words(part.interval_ms)}"
+            if part.interval_ms is not None
+            else f"a run {when_in_words(part.next_at or 0, now_ms)}"
+        )
+        giver = "" if part.source is None else f", from {ADVISERS[part.source]}"
+        ending = f"{giver}, until {moment_in_words(part.expires_at, now_ms)}"
+        found.setdefault((ending, part.reason), []).append(what)
+    return "; ".join(
+        f"{' and '.join(what)}{ending}{f': {reason}' if reason else ''}"
+        for (ending, reason), what in found.items()
+    )
+
+
+def proposal_words(proposal: Proposal) -> str:
+    """Return the hint of a run: "every 5 min for 1 h, the next after 10 min (queue is long)"."""
+    parts = []
+    if proposal.every_ms is not None:
+        pace, ttl = duration_in_words(proposal.every_ms), duration_in_words(proposal.ttl_ms)
+        parts.append(f"every {pace} for {ttl}")
+    if proposal.next_ms is not None:
+        parts.append(f"the next after {duration_in_words(proposal.next_ms)}")
+    reason = f" ({proposal.reason})" if proposal.reason else ""
+    return f"{', '.join(parts)}{reason}" if parts else ""
+
+
+def searched_text(
+    name: str, group: str | None, description: str, schedule: Schedule | Several, action: Action | None = None
+) -> str:
+    """Return name, group, description, action and schedule of a job, folded for comparison."""
+    written = [item.cron for item in schedules_of(schedule) if isinstance(item, Cron)]
+    whens = (describe(schedule), describe_shortly(schedule), *written)
+    does = "" if action is None else action_text(action)
+    return "\n".join((name, group or "", description, does, *whens)).casefold()
+
+
+def action_text(action: Action) -> str:
+    """Return the content of an action, with its spaces and line breaks."""
+    match action:
+        case Command(argv=argv, line=line, directory=directory):
+            return "\n".join(filter(None, (line or shlex.join(argv), directory)))
+        case HttpRequest(method=method, url=url):
+            return f"{method} {url}"
+        case Prompt(text=text, agent=agent, directory=directory):
+            return "\n".join(filter(None, (text, agent, directory)))
+        case _:
+            return "\n".join(
+                value for value in (getattr(action, item.name) for item in fields(action)) if value
+            )
+
+
+def is_found(wanted: str, text: str) -> bool:
+    """Return whether a searched text contains the wanted one; spaces around that are ignored."""
+    return wanted.casefold().strip() in text

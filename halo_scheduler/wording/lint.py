@@ -1,23 +1,25 @@
-"""Notes on schedules that may surprise."""
+"""Notes on what may surprise: in schedules; and in jobs of others, invisible characters and names that look alike."""
 
 from __future__ import annotations
 
 import calendar
+import json
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import assert_never
 from zoneinfo import ZoneInfo
 
 from halo_scheduler.grammar.cron import CronExpression
 from halo_scheduler.grammar.cron_fields import HOUR, MINUTE, SECOND, CronFields
 from halo_scheduler.grammar.english import MONTHS, clock_time, counted, listed, ordinal, short_date
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, SECOND_MS, YEAR_MS, interval_in_words
+from halo_scheduler.grammar.text import hidden_words, looks_like, texts_in
 from halo_scheduler.grammar.zone import ClockChange, clock_changes, find_zone, local_time, wall_time
-from halo_scheduler.model import SHORTEST_EVERY_MS, After, Cron, Every, Manual, Once, Schedule, Several
-from halo_scheduler.model.schedules import without_after
+from halo_scheduler.model import SHORTEST_EVERY_MS, After, Cron, Every, JobSpec, Once, Schedule, Several
+from halo_scheduler.schedule.entries import without_after
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.wording.schedules import once_wall_time
 
@@ -78,8 +80,6 @@ def lint(
             notes = list(_cron(schedule, now_ms))
         case Once():
             notes = list(_once(schedule, now_ms, timezone))
-        case Manual():
-            notes = []
         case Several():
             notes = [
                 note
@@ -90,7 +90,7 @@ def lint(
             ]
             notes = list(dict.fromkeys(notes))
         case _:
-            assert_never(schedule)
+            notes = []
     return [*notes, *_overlap(schedule, now_ms, anchor_at, time_limit_ms)]
 
 
@@ -216,15 +216,22 @@ def _change_message(schedule: Cron, change: ClockChange, times: list[int]) -> st
     runs = (
         "the runs in between" if len(times) == _SEVERAL else f"the run at {clock_time(wall_time(times[0]))}"
     )
+    which = f"On {short_date(start)} {clock_change_words(change)}"
     if change.is_forward:
-        which = f"On {short_date(start)} the clocks go forward from {clock_time(start)} to {clock_time(end)}"
         if schedule.expression.fields.is_wildcard:
             return f"{which}: {runs} will be left out, as that time does not exist."
         return f"{which}: {runs} will start at {clock_time(end)}, once."
-    which = f"On {short_date(start)} the clocks go back from {clock_time(end)} to {clock_time(start)}"
     if schedule.expression.fields.is_wildcard:
         return f"{which}: {runs} will happen in both passes of that time."
     return f"{which}: {runs} will happen in the first pass only."
+
+
+def clock_change_words(change: ClockChange) -> str:
+    """Return what the clocks do: "the clocks go back from 03:00 to 02:00"."""
+    start, end = clock_time(wall_time(change.wall_start_s)), clock_time(wall_time(change.wall_end_s))
+    if change.is_forward:
+        return f"the clocks go forward from {start} to {end}"
+    return f"the clocks go back from {end} to {start}"
 
 
 def _overlap(
@@ -255,3 +262,29 @@ def _shortest_distance(schedule: Schedule | Several, now_ms: int, anchor_at: int
             break
         points.append(point)
     return min((late - early for early, late in pairwise(points[1:])), default=None)
+
+
+class Reviewer:
+    """Knows all job names, to find those that look alike."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._alike: dict[str, set[str]] = defaultdict(set)
+        for name in names:
+            self._alike[looks_like(name)].add(name)
+
+    def notes(self, spec: JobSpec) -> list[str]:
+        """Return a sentence for each field with invisible characters and for each look-alike name."""
+        data = spec.to_dict()
+        found = texts_in(data) if _may_hide(data) else ()
+        hidden = ((path, hidden_words(text)) for path, text in found)
+        alike = sorted(self._alike[looks_like(spec.name)] - {spec.name})
+        return [
+            *(f"invisible characters in {path}: {words}" for path, words in hidden if words),
+            *(f"its name looks like that of another job: {name}" for name in alike),
+        ]
+
+
+def _may_hide(data: object) -> bool:
+    """Return quickly whether plain data may contain invisible characters; most data contains none."""
+    text = json.dumps(data, ensure_ascii=False)
+    return "\\" in text or bool(hidden_words(text))

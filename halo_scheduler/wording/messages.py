@@ -40,6 +40,8 @@ SKIP_REASONS = {
     SkipReason.SOURCE_UNAVAILABLE: "its work items could not be fetched",
     SkipReason.MISSED: "Halo was not running",
     SkipReason.UNSUPPORTED_TYPE: "this program can't run such a job",
+    SkipReason.RESTARTED: "its next run was due",
+    SkipReason.USER: "somebody asked to skip it",
 }
 """Why a run did not start, as it follows "because" or a colon."""
 
@@ -174,6 +176,11 @@ def _asked_by(params: Params) -> str:
     return f"requested by {assistant_words(params['assistant'])}"
 
 
+def _skipped_on_request(params: Params) -> str:
+    who = assistant_words(params["assistant"]) if params["assistant"] else "the user"
+    return f"{who} asked to skip this run{_only_time(params)}"
+
+
 def _started_anyway(params: Params) -> str:
     words: list[str] = []
     conditions = [condition_from_dict(data) for data in params["conditions"]]
@@ -227,7 +234,7 @@ def _not_searched(params: Params) -> str:
     because = (
         "the disk was so full" if params["is_disk_full"] else "it printed so much while Halo was not running"
     )
-    return f"{because} that not all of its output was searched for directives"
+    return f"{because} that not all of its output was searched for output commands"
 
 
 def _only_time(params: Params) -> str:
@@ -254,6 +261,7 @@ _WORDS: Words = {
     MessageKind.EXIT_UNKNOWN: "ended while Halo was not running, exit code unknown",
     MessageKind.STOPPED_BY_USER: "stopped by the user",
     MessageKind.STOPPED_AT_QUIT: "stopped because Halo was quit",
+    MessageKind.STOPPED_TO_RESTART: "stopped because its next run was due",
     MessageKind.TIME_LIMIT: "it ran longer than its time limit",
     MessageKind.FILLED_DISK: "stopped: it filled the disk with its output faster than Halo could shorten that",
     MessageKind.CANCELLED_BEFORE_START: "cancelled by the user before it started",
@@ -288,6 +296,9 @@ _WORDS: Words = {
     MessageKind.QUIET_TIME: _quiet_time,
     MessageKind.CONDITIONS_UNMET: _conditions_unmet,
     MessageKind.NOT_AFTER: _not_after,
+    MessageKind.SKIPPED_ON_REQUEST: _skipped_on_request,
+    MessageKind.NOT_AFTER_EVENT: "an event asked for it, but it was {state} at that time",
+    MessageKind.NOT_REVIEWED: "an assistant changed the job, and nobody has reviewed that",
     MessageKind.JOB_PAUSED: "the job was paused at that time",
     MessageKind.JOB_IN_TRASH: "the job was in the trash at that time",
     MessageKind.MISSED: "Halo was not running at that time",
@@ -296,6 +307,7 @@ _WORDS: Words = {
     MessageKind.UNPLANNABLE: "its next run could not be planned",
     MessageKind.UNREADABLE_JOB: "it cannot be read: {error}",
     MessageKind.ASKED_BY: _asked_by,
+    MessageKind.EVENTS_FOLDED: lambda params: f"it also counts for {counted(params['count'], 'other event')}",
     MessageKind.STARTED_ANYWAY: _started_anyway,
     MessageKind.WAITED: _waited,
     MessageKind.WAITED_FOR_SHORTAGE: lambda params: f"it waited for {_awaited_shortage(params)}",
@@ -318,9 +330,9 @@ _WORDS: Words = {
     MessageKind.ITEM_NOT_SETTLED: _item_not_settled,
     MessageKind.ITEM_SETTLED_LATE: lambda params: f"it has since been {_SETTLED[params['verdict']]}",
     MessageKind.UNREADABLE_LINE: _unreadable_line,
-    MessageKind.TOO_MANY_LINES: "it printed more than {most:,} directives; the rest was ignored",
+    MessageKind.TOO_MANY_LINES: "it printed more than {most:,} output commands; the rest was ignored",
     MessageKind.OUTPUT_NOT_SEARCHED: _not_searched,
-    MessageKind.ANSWER_TOO_LONG: "the response has more than {most:,} bytes and was not searched for directives",
+    MessageKind.ANSWER_TOO_LONG: "the response has more than {most:,} bytes and was not searched for output commands",
     MessageKind.ANSWER_NOT_JSON: "the response is not valid JSON",
     MessageKind.UNREADABLE_ANSWER: 'the "halo" field of the response is invalid: {error}',
 }

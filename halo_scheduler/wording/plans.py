@@ -18,6 +18,8 @@ from halo_scheduler.model import (
     Manual,
     Once,
     Rule,
+    Schedule,
+    Several,
     Source,
     StatusReason,
     Step,
@@ -25,7 +27,8 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.plans import Topic
-from halo_scheduler.model.quiet_times import Quiet
+from halo_scheduler.model.schedules import events_of, gives_times
+from halo_scheduler.model.settings import Quiet
 from halo_scheduler.model.situation import waiting_of
 from halo_scheduler.wording.conditions import describe_condition
 from halo_scheduler.wording.measures import duration_in_words, moment_in_words, when_in_words
@@ -110,6 +113,7 @@ def explain_plan(
             *about(Topic.PLAN, _running(job, "It is running now, outside its schedule.")),
             *about(Topic.PLAN, _steps(job, trail, now_ms, attempt)),
             *_start(job, job.next_run_at, now_ms, outlook),
+            *about(Topic.PLAN, filter(None, [events_sentence(job.schedule)])),
         ]
     )
     return Explanation(
@@ -155,12 +159,21 @@ def _why_not(job: Job, now_ms: int, outlook: PlanText) -> list[Part]:
         return [*running, Part(Topic.ERRORS if is_failing else Topic.PLAN, _disabled(job))]
     if isinstance(job.schedule, Manual) and outlook.predecessors:
         return [*running, Part(Topic.CHAIN, f"It runs {ends_in_words(outlook.predecessors)}, or manually.")]
-    if isinstance(job.schedule, Manual):
-        return [*running, Part(Topic.PLAN, "It only runs manually: it has no schedule.")]
+    if not gives_times(job.schedule):
+        words = events_sentence(job.schedule) or "It only runs manually: it has no schedule."
+        return [*running, Part(Topic.PLAN, words)]
     if running:
         planned = "It is running now; its next run is scheduled when it ends."
         return about(Topic.PLAN, _running(job, planned))
     return [Part(Topic.PLAN, "The schedule has no more runs.")]
+
+
+def events_sentence(schedule: Schedule | Several) -> str:
+    """Return which events start a job: "It runs at login."; "" if none does."""
+    words = [describe(entry.schedule) for entry in events_of(schedule)]
+    if not words:
+        return ""
+    return f"It {'also ' if gives_times(schedule) else ''}runs {listed(words, last='or')}."
 
 
 def _paused(job: Job, now_ms: int) -> list[str]:
@@ -258,8 +271,8 @@ def _why_unused(job: Job, usual: str, next_at: int | None = None) -> str:
         if next_at is not None and next_at < job.next_run_at:
             return "but it can't run that early"
         return "but it runs only once" if isinstance(job.schedule, Once) else f"which {usual}"
-    if isinstance(job.schedule, Manual):
-        return "but it has no schedule"
+    if not gives_times(job.schedule):
+        return "but it has no schedule" if isinstance(job.schedule, Manual) else "but it has no times"
     return {
         JobStatus.RUNNING: "which is considered when this run ends",
         JobStatus.PAUSED: "but it is paused",

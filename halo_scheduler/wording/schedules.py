@@ -6,15 +6,35 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import assert_never
 
-from halo_scheduler.grammar.english import clock_time, short_date, time_of_day, weekday_name
+from halo_scheduler.grammar.english import clock_time, listed, short_date, time_of_day, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 from halo_scheduler.grammar.zone import MINUTE_S, local_time, wall_seconds, wall_time
-from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
-from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.model import (
+    After,
+    Cron,
+    Entry,
+    Event,
+    Every,
+    Manual,
+    Once,
+    OnFile,
+    OnSession,
+    OnWebhook,
+    Schedule,
+    Several,
+)
+from halo_scheduler.model.calendars import DAY_GROUPS
+from halo_scheduler.model.schedules import Overlap, schedules_of
 from halo_scheduler.model.situation import is_late
 
 _DAYS_BY_NAME = 7
 _COUNTED_IN_DAYS_MS = 2 * DAY_MS
+_ON_OVERLAP = {
+    Overlap.SKIP: "skipped",
+    Overlap.QUEUE: "queued",
+    Overlap.LATEST: "run once afterwards",
+    Overlap.RESTART: "restarts it",
+}
 
 
 def describe(schedule: Schedule | Several) -> str:
@@ -30,23 +50,71 @@ def describe(schedule: Schedule | Several) -> str:
         case Cron():
             from halo_scheduler.wording.cron import describe_cron  # noqa: PLC0415 - `halo list` has shorter words
 
-            zone = "" if schedule.timezone is None else f" ({schedule.timezone})"
-            return f"{describe_cron(schedule.expression.fields)}{zone}"
+            return f"{describe_cron(schedule.expression.fields)}{_zone(schedule.timezone)}"
         case Once():
             return _once(schedule)
-        case Manual():
-            return "manual only"
+        case Manual() | Event():
+            return _without_times(schedule)
         case Several():
-            # No words of a single schedule contain a semicolon.
-            return "; ".join(describe(item) for item in schedule.schedules)
+            # No words of a single schedule contain a semicolon, unless it stands in quotes.
+            return "; ".join(describe_entry(entry) for entry in schedule.entries)
         case _:
             assert_never(schedule)
+
+
+def _without_times(schedule: Manual | OnFile | OnSession | OnWebhook) -> str:
+    if isinstance(schedule, Manual):
+        return "manual only"
+    from halo_scheduler.wording.events import describe_event  # noqa: PLC0415 - few jobs have events
+
+    return describe_event(schedule)
 
 
 def describe_entries(schedule: Schedule | Several, keys: Iterable[str]) -> str:
     """Return what those of several schedules mean that have the given keys; the whole if none is left."""
     found = schedule.find(keys) if isinstance(schedule, Several) else ()
-    return "; ".join(describe(entry.schedule) for entry in found) or describe(schedule)
+    return "; ".join(describe_entry(entry) for entry in found) or describe(schedule)
+
+
+def describe_entry(entry: Entry) -> str:
+    """Return what one of several schedules means: "at 09:00 on weekdays, until 31 Dec 2026 (Europe/Berlin)"."""
+    words = describe(entry.schedule)
+    if not entry.is_limited:
+        return words
+    zone = _zone(entry.schedule.timezone) if isinstance(entry.schedule, Cron) else ""
+    return f"{words.removesuffix(zone)}{day_words(entry)}{zone}"
+
+
+def day_words(entry: Entry) -> str:
+    """Return the days of a schedule: ", not on weekends, from 1 May 2026 until 31 Dec 2026"."""
+    calendar = entry.calendar
+    only = f", only on {_days(calendar.only, 'and')}" if calendar.only else ""
+    excluded = f", not on {_days(calendar.excluded, 'or')}" if calendar.excluded else ""
+    shift = f", moved to the {calendar.shift} allowed day" if calendar.shift else ""
+    return f"{only}{excluded}{shift}{_dates(entry)}"
+
+
+def _days(items: tuple[str, ...], last: str) -> str:
+    return listed([item if item in DAY_GROUPS else _day(item) for item in items], last=last)
+
+
+def _dates(entry: Entry) -> str:
+    first = "" if entry.from_date is None else f" from {_day(entry.from_date)}"
+    last = "" if entry.until_date is None else f" until {_day(entry.until_date)}"
+    return f",{first}{last}" if first or last else ""
+
+
+def _day(text: str) -> str:
+    return short_date(datetime.fromisoformat(text))
+
+
+def _zone(timezone: str | None) -> str:
+    return "" if timezone is None else f" ({timezone})"
+
+
+def overlap_words(on_overlap: Overlap) -> str:
+    """Return what happens when a schedule is due while the job still runs."""
+    return f"{_ON_OVERLAP[on_overlap]} if the job still runs"
 
 
 def _once(schedule: Once) -> str:

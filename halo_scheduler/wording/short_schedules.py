@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from halo_scheduler.grammar.cron_fields import CronFields, even_step
 from halo_scheduler.grammar.english import (
     MONTHS,
@@ -18,8 +16,19 @@ from halo_scheduler.grammar.english import (
     time_of_day,
 )
 from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
-from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
-from halo_scheduler.wording.schedules import describe, once_wall_time
+from halo_scheduler.model import (
+    After,
+    Cron,
+    Event,
+    Every,
+    Once,
+    OnFile,
+    OnSession,
+    OnWebhook,
+    Schedule,
+    Several,
+)
+from halo_scheduler.wording.schedules import day_words, describe, once_wall_time
 
 _MOST_TIMES = 6
 _LONGEST_LIST = 28
@@ -40,12 +49,18 @@ def describe_shortly(schedule: Schedule | Several) -> str:
         case Once():
             moment = once_wall_time(schedule)
             return f"{short_date(moment)} {clock_time(moment)}"
-        case Manual():
-            return describe(schedule)
         case Several():
-            return _several([describe_shortly(item) for item in schedule.schedules])
+            return _several(
+                [f"{describe_shortly(entry.schedule)}{day_words(entry)}" for entry in schedule.entries]
+            )
         case _:
-            assert_never(schedule)
+            return _event(schedule) if isinstance(schedule, Event) else describe(schedule)
+
+
+def _event(event: OnFile | OnSession | OnWebhook) -> str:
+    from halo_scheduler.wording.events import describe_event_shortly  # noqa: PLC0415 - few jobs have events
+
+    return describe_event_shortly(event)
 
 
 def _several(phrases: list[str]) -> str:
@@ -55,7 +70,7 @@ def _several(phrases: list[str]) -> str:
     if len(days) == 1 and all(":" in time for time in times):
         phrases = [f"{days.pop()} {times[0]}".lstrip(), *times[1:]]
     words = ", ".join(phrases)
-    return words if len(words) <= _LONGEST_LIST else f"{len(phrases)} schedules"
+    return words if len(words) <= _LONGEST_LIST or len(phrases) == 1 else f"{len(phrases)} schedules"
 
 
 def _every(pace_ms: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from halo_scheduler.grammar.english import counted, listed
@@ -17,6 +18,7 @@ _MOST_NAMED = 2
 _MOST_HOLDERS = 3
 _LONGEST_NAME = 60
 _LONGEST_REASON = 120
+_MANUALLY = " · manual run"
 _RESTING = (SituationKind.READY, SituationKind.FAILING, SituationKind.RETRYING)
 _HELD = {
     SkipReason.NEEDS_INPUT: "on hold until you answer",
@@ -77,8 +79,10 @@ def next_words(situation: Situation, now_ms: int) -> str:
             return _HELD[SkipReason.NEEDS_INPUT]
         case SituationKind.READY | SituationKind.FAILING | SituationKind.RETRYING:
             return _planned_words(situation, now_ms)
-        case _:
+        case SituationKind.RUNNING | SituationKind.WAITING | SituationKind.NEEDS_INPUT:
             return status_words(situation, now_ms)
+        case _:
+            return f"{status_words(situation, now_ms)}{_later_words(situation, now_ms)}"
 
 
 def status_sentence(situation: Situation, now_ms: int) -> str:
@@ -86,7 +90,7 @@ def status_sentence(situation: Situation, now_ms: int) -> str:
     words = status_words(situation, now_ms)
     if situation.kind not in _RESTING:
         return words
-    is_planned = situation.next_run_at is not None
+    is_planned = situation.next_run_at is not None or situation.later_at is not None
     return f"{words}, {'next run ' if is_planned else ''}{_planned_words(situation, now_ms)}"
 
 
@@ -97,9 +101,11 @@ def next_sentence(situation: Situation, now_ms: int) -> str:
     if situation.kind not in _RESTING:
         words = next_words(situation, now_ms)
         return f"{words[:1].upper()}{words[1:]}."
+    if situation.later_at is not None and situation.is_later_next:
+        return f"Next run: {_moment(situation.later_at, now_ms)}{_MANUALLY}."
     if situation.next_run_at is None:
         return ""
-    return f"Next run: {_moment(situation.next_run_at, now_ms)}{_quiet_words(situation)}."
+    return f"Next run: {_moment(situation.next_run_at, now_ms)}{_skip_words(situation, now_ms)}."
 
 
 def waiting_words(waiting: Waiting, now_ms: int) -> str:
@@ -132,6 +138,23 @@ def manual_sentence(waiting: Waiting, now_ms: int) -> str:
     """Return what a pending manual run waits for, and since when."""
     since = "" if waiting.since is None else f" since {_moment(waiting.since, now_ms)}"
     return f"A manual run has been waiting{since}: {awaited_words(waiting, now_ms)}."
+
+
+def pending_sentence(count: int) -> str:
+    """Return how many times that passed without a run get one after the next run."""
+    times = (
+        "1 more time that passed gets its run"
+        if count == 1
+        else f"{count} more times that passed get a run each"
+    )
+    return f"After that, {times}."
+
+
+def later_sentence(times: Sequence[int], now_ms: int) -> str:
+    """Return when manual runs of a job are planned."""
+    named = [_moment(at, now_ms) for at in times[:_MOST_HOLDERS]]
+    named += [f"{len(times) - _MOST_HOLDERS} more times"] if len(times) > _MOST_HOLDERS else []
+    return f"A manual run is planned for {listed(named)}."
 
 
 def skipped_sentence(deadline: int, now_ms: int) -> str:
@@ -223,25 +246,44 @@ def _paused_words(situation: Situation, now_ms: int) -> str:
             return f"paused{end}"
 
 
+def _later_words(situation: Situation, now_ms: int) -> str:
+    """Return when a job runs manually that does not run by itself."""
+    at = situation.later_at
+    return "" if at is None else f", manual run {describe_when(at, now_ms)}"
+
+
 def _planned_words(situation: Situation, now_ms: int) -> str:
+    if situation.later_at is not None and situation.is_later_next:
+        return f"{describe_when(situation.later_at, now_ms)}{_MANUALLY}"
     if situation.next_run_at is None:
         return _after_words(situation)
-    return f"{describe_when(situation.next_run_at, now_ms)}{_quiet_words(situation)}"
+    return f"{describe_when(situation.next_run_at, now_ms)}{_skip_words(situation, now_ms)}"
 
 
-def _quiet_words(situation: Situation) -> str:
+def _skip_words(situation: Situation, now_ms: int) -> str:
+    """Return that the planned run is skipped, with the one after it, or that it falls into quiet hours."""
+    if situation.blocker is SkipReason.USER:
+        then = "" if situation.then_at is None else f", then {describe_when(situation.then_at, now_ms)}"
+        return f" · skipped{then}"
     if situation.quiet is None:
         return ""
     return f" · {'skipped' if situation.blocker is SkipReason.QUIET_TIME else 'quiet'}"
 
 
 def _after_words(situation: Situation) -> str:
-    names = situation.after
-    if not names:
-        return "manual only"
+    names, events = situation.after, situation.events
+    words = []
     if len(names) > _MOST_NAMED:
-        return f"after {counted(len(names), 'other job')}"
-    return f"after {listed([plain_line(name, _LONGEST_NAME) for name in names])}"
+        words.append(f"after {counted(len(names), 'other job')}")
+    elif names:
+        words.append(f"after {listed([plain_line(name, _LONGEST_NAME) for name in names])}")
+    if len(events) > _MOST_NAMED:
+        words.append(f"on {counted(len(events), 'event')}")
+    elif events:
+        from halo_scheduler.wording.short_schedules import describe_shortly  # noqa: PLC0415 - few jobs have events
+
+        words.append(f"on {listed([plain_line(describe_shortly(event), _LONGEST_NAME) for event in events])}")
+    return ", ".join(words) or "manual only"
 
 
 def _link(waiting: Waiting) -> str:

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import (
     LONGEST_BODY,
     Claim,

@@ -1,20 +1,18 @@
-"""GitHub issues as a work queue: one label marks ready issues, another those in progress.
-
-Two workers may both add the label `in_progress`, but only one can remove `ready`. That removal decides. The loser
-leaves all labels alone, because they belong to the winner.
-"""
+"""GitHub issues as a work queue: labels mark them ready or in progress, through the part of the REST API they need."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
-from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.work_source import GithubSource
-from halo_scheduler.work_sources.github_api import ABSENT, NOT_MODIFIED, GithubApi, Reply
+from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.grammar.text import printed_line
+from halo_scheduler.model.actions import GithubSource
+from halo_scheduler.model.messages import Message, MessageKind, message
 from halo_scheduler.work_sources.github_memory import GithubMemory, Page
 from halo_scheduler.work_sources.item import (
     Claim,
@@ -27,16 +25,27 @@ from halo_scheduler.work_sources.item import (
     plain_title,
     priority_in,
 )
-from halo_scheduler.work_sources.web import Web, is_same_host
+from halo_scheduler.work_sources.web import Answer, CutOffError, Request, Web, is_same_host, redirect_target
 
 # So many of the longest texts that GitHub takes still fit into an answer that is not too long.
 _PAGE_LENGTH = 30
 _MOST_PAGES = 10
-# What it takes to claim an issue and to report its fate: begun with fewer left, it could get stuck half way.
+# The requests needed to claim an issue and report its result: with fewer left, it could get stuck half way.
 _REQUESTS_FOR_ONE = 10
 _NEXT_LINK = re.compile(r"<([^<>]*)>\s*;[^<>]*?\brel=\"?next\"?")
 _WEB_ADDRESS = re.compile(r"https?://[!-~]{1,2000}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,14}")
+_HEADERS = {
+    "Accept": "application/vnd.github+json",
+    "User-Agent": "halo-scheduler",
+    "X-GitHub-Api-Version": "2022-11-28",
+}
+_TOKEN = re.compile(r"[!-~]+")
+_FIRST_REDIRECT, _FIRST_REFUSAL, _FIRST_FAULT = 300, 400, 500
+NOT_MODIFIED = 304
+_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 401, 403, 404, 410
+_TRIES = 2
+ABSENT = frozenset({_NOT_FOUND, _GONE})
 
 
 class Github:
@@ -90,8 +99,8 @@ class Github:
         """Remove `in_progress` after commenting, and restoring `ready` or closing the issue.
 
         This order makes every step repeatable; a comment is repeated only if Halo ended in between. An issue without
-        the label is no longer ours. After an interrupted claim nobody knows who won; the issue then becomes ready
-        again, because otherwise nobody might ever work on it.
+        the label is no longer ours. After an interrupted claim the winner is unknown; the issue then becomes ready
+        again, because otherwise no worker might ever take it.
         """
         number = claim.item_id
         issue = self._issue(number)
@@ -237,3 +246,117 @@ def _label_names(labels: list[Any]) -> Iterator[str]:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A response with an expected status, and its JSON."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: Any
+
+
+class GithubApi:
+    """Sends the requests of one source."""
+
+    def __init__(self, source: GithubSource, token: str, web: Web, memory: GithubMemory) -> None:
+        self._source = source
+        self._token = token.strip()
+        if self._token and not _TOKEN.fullmatch(self._token):
+            raise SourceError(message(MessageKind.NOT_A_TOKEN, name=source.token))
+        self._web = web
+        self._memory = memory
+        self.base = source.base_url.rstrip("/")
+        self.redactor = Redactor([self._token] if self._token else [])
+
+    def get(self, url: str, *, etag: str = "", accepted: Collection[int] = ()) -> Reply:
+        """Read a resource; retry once after a server error or a truncated response."""
+        request = self._request("GET", url, headers={"If-None-Match": etag} if etag else {})
+        for _ in range(_TRIES - 1):
+            try:
+                answer = self._send(request)
+            except CutOffError:
+                continue
+            if answer.status < _FIRST_FAULT:
+                return self._reply(request, answer, accepted)
+        return self._reply(request, self._send(request), accepted)
+
+    def change(self, method: str, url: str, payload: Any = None, *, accepted: Collection[int] = ()) -> Reply:
+        """Modify a resource. No retry: without a response, it is unknown whether it took effect."""
+        request = self._request(method, url, payload=payload)
+        return self._reply(request, self._send(request), accepted)
+
+    def _request(
+        self, method: str, url: str, *, payload: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Request:
+        body = None if payload is None else json.dumps(payload).encode()
+        kind = {} if body is None else {"Content-Type": "application/json"}
+        return Request(
+            method=method,
+            url=url,
+            token=self._token,
+            headers={**_HEADERS, **kind, **(headers or {})},
+            body=body,
+        )
+
+    def _send(self, request: Request) -> Answer:
+        self._memory.require_requests(self._source, 1)
+        return self._web.send(request)
+
+    def _reply(self, request: Request, answer: Answer, accepted: Collection[int]) -> Reply:
+        said = self._said(answer)
+        if self._memory.note_limit(self._source, answer, said):
+            self._memory.require_requests(self._source, 1)
+        if answer.status in accepted:
+            return Reply(answer.status, answer.headers, None)
+        if answer.status >= _FIRST_REDIRECT:
+            raise SourceError(self._refusal(request, answer, said))
+        return Reply(answer.status, answer.headers, self._data(answer))
+
+    def _data(self, answer: Answer) -> Any:
+        if not answer.body:
+            return None
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError):
+            raise SourceError(message(MessageKind.NOT_GITHUB, place=self._host, base=self.base)) from None
+
+    def _said(self, answer: Answer) -> str:
+        """Return GitHub's own error message."""
+        if answer.status < _FIRST_REFUSAL:
+            return ""
+        try:
+            data = json.loads(answer.body)
+        except (ValueError, RecursionError):
+            return ""
+        said = data.get("message") if isinstance(data, dict) else None
+        return printed_line(self.redactor.text(said[:1_000])).rstrip(".") if isinstance(said, str) else ""
+
+    @property
+    def _host(self) -> str:
+        return urlsplit(self.base).netloc
+
+    def _refusal(self, request: Request, answer: Answer, said: str) -> Message:
+        status = answer.status
+        if status < _FIRST_REFUSAL:
+            target = printed_line(redirect_target(request.url, answer))
+            return message(MessageKind.GITHUB_MOVED, place=self._host, target=target)
+        if status == _UNAUTHORIZED:
+            return message(MessageKind.GITHUB_TOKEN, name=self._source.token, said=said)
+        if status == _FORBIDDEN:
+            return message(MessageKind.GITHUB_FORBIDDEN, said=said)
+        if status in ABSENT:
+            return self._not_found(request, said)
+        kind = MessageKind.GITHUB_FAULT if status >= _FIRST_FAULT else MessageKind.GITHUB_REFUSED
+        return message(kind, status=status, said=said)
+
+    def _not_found(self, request: Request, said: str) -> Message:
+        if request.method != "GET":
+            return message(MessageKind.GITHUB_NOT_FOUND, said=said)
+        return message(
+            MessageKind.GITHUB_NO_REPOSITORY,
+            repository=self._source.repository,
+            place=self._host,
+            has_token=bool(self._token),
+        )

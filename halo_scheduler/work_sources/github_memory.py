@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.model.actions import GithubSource
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.work_sources.item import Item, SourceError
 
 if TYPE_CHECKING:

@@ -144,7 +144,7 @@ def priority_in(labels: Iterable[str]) -> str:
 def plain_body(content: bytes, total_bytes: int) -> tuple[str, str]:
     """Return a possibly truncated description, and the note about the truncation."""
     is_whole = total_bytes <= LONGEST_BODY
-    # A character that the cut goes through is left out; bytes that are no text show as a sign in their place.
+    # A character at the cut is dropped; invalid bytes become replacement characters.
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(content[:LONGEST_BODY], is_whole)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\0", "\ufffd")
     if is_whole:

@@ -10,8 +10,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.web import client, faults
-from halo_scheduler.web.addresses import PORTS, Address, AddressError
-from halo_scheduler.web.proxies import Proxies
+from halo_scheduler.web.addresses import PORTS, Address, AddressError, Proxies
 from halo_scheduler.web.transport import Transport
 from halo_scheduler.work_sources.item import SourceError
 

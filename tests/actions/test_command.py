@@ -119,7 +119,7 @@ def test_it_runs_in_its_directory(shop: Workshop, directory: str | None, expecte
     assert shop.text(run) == f"{(shop.folder / expected).resolve()}\n"
 
 
-def test_a_relative_program_is_looked_for_in_the_directory(shop: Workshop) -> None:
+def test_a_relative_program_is_resolved_in_the_working_directory(shop: Workshop) -> None:
     (shop.folder / "home" / "tool").symlink_to("/bin/echo")
     assert shop.text(shop.run(Command(argv=("./tool", "here")))) == "here\n"
     assert shop.text(shop.run(Command(argv=("~/tool", "home"), directory="/"))) == "home\n"
@@ -163,12 +163,12 @@ def test_the_environment_is_asked_for_again_on_demand(
 
 
 @pytest.mark.parametrize("text", ["", "one line\n", "ä" * 200_000], ids=["nothing", "a line", "much"])
-def test_standard_input_is_what_was_given(shop: Workshop, text: str) -> None:
+def test_standard_input_is_passed_unchanged(shop: Workshop, text: str) -> None:
     run = shop.run(Command(argv=("wc", "-c"), stdin=text))
     assert int(shop.text(run)) == len(text.encode())
 
 
-def test_a_run_is_told_who_it_is(shop: Workshop) -> None:
+def test_a_run_gets_its_identity_in_the_environment(shop: Workshop) -> None:
     job_id = shop.scheduler.add_job("naïve job", Manual(), shell("env | grep ^HALO_ | sort"))
     run = shop.end_of(shop.scheduler.trigger(job_id))
     assert shop.text(run).splitlines() == [
@@ -214,7 +214,9 @@ def test_a_scheduled_run_is_told_its_slot(shop: Workshop) -> None:
     ],
     ids=["no program", "no file", "not executable", "a folder", "no shell", "no directory", "no folder"],
 )
-def test_what_cannot_be_started_fails_at_once(shop: Workshop, action: dict[str, Any], error: str) -> None:
+def test_a_program_that_cannot_start_fails_at_once(
+    shop: Workshop, action: dict[str, Any], error: str
+) -> None:
     (shop.folder / "plain.txt").write_text("#!/bin/sh\n")
 
     def placed(text: str) -> str:
@@ -246,7 +248,7 @@ def test_a_program_on_the_path_that_may_not_be_executed_is_named(shop: Workshop)
     assert run.error == f"'{shop.folder}/tool' may not be executed: permission denied"
 
 
-def test_what_the_system_refuses_fails_at_once(shop: Workshop) -> None:
+def test_a_start_that_the_system_refuses_fails_at_once(shop: Workshop) -> None:
     run = shop.run(Command(argv=("true", "x" * 900_000)))
     assert (run.outcome, run.error) == (Outcome.FAILURE, "it could not be started: argument list too long")
     assert shop.spooled() == []
@@ -305,7 +307,7 @@ def test_success_codes_are_the_users_choice(shop: Workshop, code: int, outcome: 
     assert shop.run(shell(f"exit {code}", success_codes=(1, 7))).outcome is outcome
 
 
-def test_nothing_to_do_is_no_error(shop: Workshop) -> None:
+def test_nothing_to_do_is_not_an_error(shop: Workshop) -> None:
     action = shell("exit $(cat code)", directory=str(shop.folder), no_work_code=75)
     code = shop.folder / "code"
     code.write_text("1")
@@ -418,7 +420,7 @@ def test_survivors_of_a_normal_exit_are_left_alive_and_noted(shop: Workshop) -> 
     assert shop.spooled() == []
 
 
-def test_what_ends_a_moment_after_the_run_is_not_noted(shop: Workshop) -> None:
+def test_a_process_that_ends_just_after_its_run_is_not_noted(shop: Workshop) -> None:
     run = shop.run(shell("sleep 1.2; sleep 0.1 &"))
     assert shop.scheduler.engine._engine is not None
     survey = shop.scheduler.engine._engine._post_run.scan
@@ -527,7 +529,7 @@ def test_one_that_its_shim_starts_only_after_the_stop_is_asked_too(
     assert (run.outcome, living_in(shop.folder)) == (Outcome.CANCELLED, [])
 
 
-def test_what_a_program_starts_to_leave_things_in_order_is_not_asked_to_stop(shop: Workshop) -> None:
+def test_a_cleanup_process_of_a_stopped_program_is_not_stopped(shop: Workshop) -> None:
     farewell = "trap 'sh -c \"sleep 1; echo tidy\"; exit 0' TERM"
     line = f"{farewell}; echo $$ >a.pid; exec 2>/dev/null; while :; do sleep 0.05; done"
     run_id = shop.begin(shell(line, directory=str(shop.folder), grace="20s"))
@@ -636,7 +638,7 @@ def test_a_cancel_while_the_login_shell_hangs_ends_at_once_and_starts_nothing(
     assert shop.spooled() == []
 
 
-def test_a_hanging_login_shell_does_not_hold_up_the_event_loop(
+def test_a_hanging_login_shell_does_not_block_the_event_loop(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
@@ -699,7 +701,7 @@ def test_nothing_is_started_after_the_engine_has_left(
     assert shop.end_of(run_id).outcome is Outcome.INTERRUPTED
 
 
-def test_leaving_waits_for_a_start_that_is_under_way(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaving_waits_for_a_start_in_progress(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     real, is_spawning, may_go = launch.spawn, threading.Event(), threading.Event()
 
     def slow_spawn(*rest: Any) -> Any:
@@ -771,7 +773,7 @@ def test_each_attempt_is_a_run_and_the_error_count_moves_once(shop: Workshop) ->
     assert (3, 1) in counts
 
 
-def test_a_retry_that_succeeds_is_no_error(shop: Workshop) -> None:
+def test_a_retry_that_succeeds_is_not_an_error(shop: Workshop) -> None:
     action = shell("test $HALO_ATTEMPT = 2")
     policy = Policy(retry=Retry(attempts=5, delay_ms=10))
     job_id = shop.scheduler.add_job("job", Cron("* * * * * *", timezone="UTC"), action, policy=policy)
@@ -916,7 +918,7 @@ def test_nothing_is_started_by_an_engine_that_stood_still_until_another_took_ove
     assert (run.outcome, (tmp_path / "started").exists()) == (Outcome.INTERRUPTED, False)
 
 
-def test_an_engine_that_stood_still_and_still_is_the_one_goes_on_with_its_start(
+def test_an_engine_that_was_suspended_and_keeps_its_lease_continues_its_start(
     hand: _Hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
@@ -945,7 +947,7 @@ def test_ticks_alone_kill_after_the_grace(hand: _Hand, tmp_path: Path) -> None:
     until(lambda: pids_in(tmp_path))
     engine = hand.scheduler.engine.get_engine()
     # That it was started is told by another thread.
-    until(lambda: engine.drain_inbox() or engine._runs.works[run_id].next_look_at)
+    until(lambda: engine.drain_inbox() or engine._runs.works[run_id].next_poll_at)
     hand.scheduler.cancel_run(run_id)
     hand.scheduler.tick()
     hand.clock.advance(3_599_999)
@@ -966,7 +968,7 @@ def test_stopping_without_an_event_loop_waits_for_a_command(hand: _Hand) -> None
     assert run.outcome is Outcome.SUCCESS
 
 
-def test_a_clock_that_goes_back_holds_up_no_stop(hand: _Hand) -> None:
+def test_a_clock_set_back_does_not_delay_a_stop(hand: _Hand) -> None:
     run_id = hand.begin(shell("trap '' TERM; echo up; while :; do sleep 0.05; done", grace="1s"))
 
     def is_up() -> bool:

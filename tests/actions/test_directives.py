@@ -72,7 +72,7 @@ def test_costs_are_added_up() -> None:
         b"::needs-input  \t ",
     ],
 )
-def test_what_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes) -> None:
+def test_an_unreadable_directive_is_reported_and_the_others_count(line: bytes) -> None:
     said = _directives(b"::cost 1\n" + line + b"\n::needs-input really?\n::cost 2\n")
     assert (said.cost, said.question) == (3.0, "really?")
     assert message_words(said.fault).startswith("a line of its output could not be read: ::")
@@ -185,7 +185,7 @@ def test_later_lines_override_earlier_ones_key_by_key() -> None:
         (b"::halo every=5m\r\r", ""),
     ],
 )
-def test_a_proposal_that_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes, why: str) -> None:
+def test_an_unreadable_hint_is_reported_and_the_other_directives_count(line: bytes, why: str) -> None:
     said = _directives(b"::halo next=2m\n" + line + b"\n::halo ttl=2h every=3m\n")
     assert said.proposal == Proposal(every_ms=3 * _MINUTE, next_ms=2 * _MINUTE, ttl_ms=120 * _MINUTE)
     assert message_words(said.fault).startswith("a line of its output could not be read: ::halo")
@@ -197,7 +197,7 @@ def test_a_proposal_that_cannot_be_read_is_told_of_and_the_rest_counts(line: byt
 @pytest.mark.parametrize(
     "text", [b"::halos every=5m\n", b"::halo-x every=5m\n", b" ::halo every=5m\n", b"x::halo every=5m\n"]
 )
-def test_what_only_looks_like_a_proposal_says_nothing(text: bytes) -> None:
+def test_a_line_that_only_resembles_a_hint_is_ignored(text: bytes) -> None:
     assert _directives(text) == NO_DIRECTIVES
 
 
@@ -328,7 +328,7 @@ def test_a_secret_that_only_its_own_text_draws_is_taken_out(start: bytes) -> Non
     assert _HIDDEN not in f"{said}"
 
 
-def test_a_secret_that_looks_like_a_line_says_nothing() -> None:
+def test_a_secret_that_resembles_a_directive_is_ignored() -> None:
     assert _directives(b"x\n::cost 5\n", secrets=("::cost 5",)) == NO_DIRECTIVES
     assert _directives(b"x\n::cost 5\n", secrets=("x\n::cost",)) == NO_DIRECTIVES
 
@@ -353,7 +353,7 @@ def test_behind_a_gap_the_first_line_is_not_whole() -> None:
     assert reader.end().cost == 9.0
 
 
-def test_what_lies_right_behind_a_gap_may_be_the_end_of_a_secret() -> None:
+def test_text_right_after_a_gap_may_be_the_end_of_a_secret() -> None:
     redactor = Redactor(["sec\n::needs-input ret"])
     reader = LineReader(redactor)
     reader.leave_gap()
@@ -363,7 +363,7 @@ def test_what_lies_right_behind_a_gap_may_be_the_end_of_a_secret() -> None:
 
 
 @given(st.integers(0, len(_TEXT)), st.integers(1, 50))
-def test_somebody_else_can_go_on_where_one_ended(at: int, size: int) -> None:
+def test_another_reader_can_continue_where_one_stopped(at: int, size: int) -> None:
     secrets = Redactor([_HIDDEN, "z" * 40])
     first = LineReader(secrets)
     for start in range(0, at, size):
@@ -386,7 +386,7 @@ def test_too_many_lines_are_not_read_and_that_is_reported() -> None:
         reader.feed(b"::cost 1\n" * 1_000)
     said = reader.end()
     assert said.cost == 10_000.0
-    assert message_words(said.fault) == "it printed more than 10,000 directives; the rest was ignored"
+    assert message_words(said.fault) == "it printed more than 10,000 output commands; the rest was ignored"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def _question(shop: AgentShop, run: Run) -> Question:
 # --- Lines ----------------------------------------------------------------------------------------
 
 
-def test_what_a_command_says_counts_when_that_is_switched_on(shop: AgentShop) -> None:
+def test_directives_of_a_command_are_read_when_enabled(shop: AgentShop) -> None:
     run = shop.run(shell(_WORDS), reads_lines=True)
     assert (run.outcome, run.exit_code, run.cost) == (Outcome.FAILURE, 3, 0.62)
     assert run.note == "a line of its output could not be read: ::cost nan"
@@ -65,13 +65,13 @@ def test_what_a_command_says_counts_when_that_is_switched_on(shop: AgentShop) ->
     assert "::cost 0.12" in shop.text(run)
 
 
-def test_what_a_command_says_is_not_read_otherwise(shop: AgentShop) -> None:
+def test_directives_of_a_command_are_not_read_by_default(shop: AgentShop) -> None:
     run = shop.run(shell(_WORDS))
     assert (run.exit_code, run.cost, run.note) == (3, None, "")
     assert shop.scheduler.questions.of_run(run.id) is None
 
 
-def test_what_an_agent_says_counts_unless_that_is_disabled(shop: AgentShop) -> None:
+def test_directives_of_an_agent_are_read_unless_disabled(shop: AgentShop) -> None:
     action = shop.prompt("x", ["say", "::cost 0.12"], ["say", "::needs-input well?"])
     run = shop.run(action)
     assert (run.outcome, run.cost, _question(shop, run).text) == (Outcome.SUCCESS, 0.12, "well?")
@@ -85,7 +85,7 @@ def test_a_line_that_is_printed_in_pieces_is_one_line(shop: AgentShop) -> None:
     assert shop.run(shell(line), reads_lines=True).cost == 3.5
 
 
-def test_a_run_that_is_stopped_has_cost_what_it_said(shop: AgentShop) -> None:
+def test_a_stopped_run_keeps_the_cost_it_reported(shop: AgentShop) -> None:
     run = shop.run(
         shell("echo ::cost 1; trap 'echo ::cost 2; exit 0' TERM; sleep 60 & wait", grace="5s"),
         reads_lines=True,
@@ -94,12 +94,12 @@ def test_a_run_that_is_stopped_has_cost_what_it_said(shop: AgentShop) -> None:
     assert (run.outcome, run.cost) == (Outcome.TIMEOUT, 3.0)
 
 
-def test_progress_goes_on_beside_it(shop: AgentShop) -> None:
+def test_progress_is_read_along_with_other_directives(shop: AgentShop) -> None:
     run = shop.run(shell("echo ::progress 0.5 half; echo ::cost 1; sleep 0.5"), reads_lines=True)
     assert (run.progress, run.progress_text, run.cost, run.note) == (0.5, "half", 1.0, "")
 
 
-def test_what_is_said_in_the_middle_of_much_output_counts(shop: AgentShop) -> None:
+def test_directives_in_the_middle_of_long_output_are_read(shop: AgentShop) -> None:
     shop.scheduler._store.settings.set_number(SPOOL_LIMIT_BYTES, 4 << 20)
     big = "head -c 40000000 /dev/zero | tr '\\0' x; echo"
     line = f"echo ::cost 1; {big}; echo ::cost 2; {big}; echo ::cost 4; {big}; echo ::cost 8; echo end"
@@ -110,7 +110,7 @@ def test_what_is_said_in_the_middle_of_much_output_counts(shop: AgentShop) -> No
     assert time.process_time() - began < 15
 
 
-def test_what_has_much_to_say_is_heard_in_one_go_and_then_cut(tmp_path: Path) -> None:
+def test_long_output_is_read_at_once_and_then_shortened(tmp_path: Path) -> None:
     clock = ManualClock(1_735_689_600_000)
     big = "head -c 100000000 /dev/zero | tr '\\0' x; echo"
     line = f"echo ::cost 1; {big}; echo ::cost 2; touch written; while [ ! -e go ]; do sleep 0.02; done"
@@ -147,7 +147,7 @@ def test_what_has_much_to_say_is_heard_in_one_go_and_then_cut(tmp_path: Path) ->
 _CHATTERS = "while :; do echo x; done"
 
 
-def test_what_prints_without_a_pause_is_not_looked_after_without_one(tmp_path: Path) -> None:
+def test_output_without_a_pause_is_not_polled_without_a_pause(tmp_path: Path) -> None:
     clock = ManualClock(1_735_689_600_000)
     line = f"echo $$ >a.pid; {_CHATTERS}"
     with Scheduler.open(tmp_path / "by hand.db", clock=clock) as scheduler:
@@ -158,18 +158,18 @@ def test_what_prints_without_a_pause_is_not_looked_after_without_one(tmp_path: P
         until(lambda: pids_in(tmp_path))
         engine = scheduler.engine.get_engine()
         # That it was started is told by another thread.
-        until(lambda: engine.drain_inbox() or engine._runs.works[run_id].next_look_at)
+        until(lambda: engine.drain_inbox() or engine._runs.works[run_id].next_poll_at)
         for _ in range(20):
             scheduler.tick()
             clock.advance(1_000)
             scheduler.tick()
-            next_look_at = engine._runs.works[run_id].next_look_at
-            assert next_look_at is not None
-            assert next_look_at >= clock.now_ms() + 500
+            next_poll_at = engine._runs.works[run_id].next_poll_at
+            assert next_poll_at is not None
+            assert next_poll_at >= clock.now_ms() + 500
         end_all(pids_in(tmp_path))
 
 
-def test_what_it_left_chattering_does_not_keep_a_run_from_ending(
+def test_a_process_left_printing_does_not_keep_its_run_from_ending(
     shop: AgentShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # It prints faster than anybody listens.
@@ -180,7 +180,7 @@ def test_what_it_left_chattering_does_not_keep_a_run_from_ending(
     end_all(pids_in(shop.folder))
 
 
-def test_one_that_says_the_same_without_end_is_stopped_as_any_other(shop: AgentShop) -> None:
+def test_a_run_that_repeats_a_directive_endlessly_can_be_stopped(shop: AgentShop) -> None:
     shop.scheduler._store.settings.set_number(SPOOL_LIMIT_BYTES, 1 << 20)
     run = shop.run(shell("yes ::cost 0.5", grace="1s"), reads_lines=True, time_limit="2s")
     assert (run.outcome, run.cost) == (Outcome.TIMEOUT, 5_000.0)
@@ -199,7 +199,7 @@ def test_a_secret_is_not_in_a_question(shop: AgentShop) -> None:
 _MINUTE = 60_000
 
 
-def test_what_a_command_proposes_is_on_its_run_when_lines_are_read(shop: AgentShop) -> None:
+def test_a_hint_of_a_command_is_stored_with_its_run_when_directives_are_read(shop: AgentShop) -> None:
     shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     line = (
         'echo "::halo every=5m ttl=2h reason=\\"it is $T\\""; echo ::halo every=2; '
@@ -216,13 +216,13 @@ def test_what_a_command_proposes_is_on_its_run_when_lines_are_read(shop: AgentSh
     assert (run.outcome, run.proposal, run.note) == (Outcome.FAILURE, None, "")
 
 
-def test_what_an_agent_proposes_is_on_its_run_unless_that_is_disabled(shop: AgentShop) -> None:
+def test_a_hint_of_an_agent_is_stored_with_its_run_unless_disabled(shop: AgentShop) -> None:
     action = shop.prompt("x", ["say", "::halo next=10m"])
     assert shop.run(action).proposal == Proposal(next_ms=10 * _MINUTE)
     assert shop.run(action, reads_lines=False).proposal is None
 
 
-def test_what_a_run_proposes_makes_its_job_run_sooner(shop: AgentShop) -> None:
+def test_a_hint_of_a_run_makes_its_job_run_sooner(shop: AgentShop) -> None:
     action = shell("echo '::halo every=5m reason=\"long queue\"'")
     job_id = shop.scheduler.add_job("job", Every("1d"), action, policy=Policy(reads_lines=True))
     run = shop.end_of(shop.scheduler.trigger(job_id))
@@ -235,7 +235,7 @@ def test_what_a_run_proposes_makes_its_job_run_sooner(shop: AgentShop) -> None:
     assert "could not be read" not in run.note
 
 
-def test_a_run_that_is_stopped_has_proposed_what_it_said(shop: AgentShop) -> None:
+def test_a_stopped_run_keeps_the_hint_it_printed(shop: AgentShop) -> None:
     action = shell("echo ::halo every=5m; sleep 60", grace="1s")
     run = shop.run(action, reads_lines=True, time_limit="1s")
     assert (run.outcome, run.proposal) == (Outcome.TIMEOUT, Proposal(every_ms=5 * _MINUTE))
@@ -332,7 +332,7 @@ _JSON = {"Content-Type": "application/json; charset=utf-8"}
 _HALO = {"every": "5m", "reason": f"it is {_SECRET}"}
 
 
-def test_the_halo_object_of_an_answer_is_what_the_run_proposed(shop: AgentShop, site: Site) -> None:
+def test_the_halo_object_of_a_response_is_the_hint_of_the_run(shop: AgentShop, site: Site) -> None:
     shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     body = json.dumps({"items": [], "halo": _HALO}, indent=2).encode()
     url = site.answer(headers=_JSON, body=body)

@@ -143,7 +143,7 @@ def test_without_one_of_its_own_a_request_names_its_program(client: Client, site
     assert site.seen[0].headers["user-agent"].startswith("halo-scheduler/")
 
 
-def test_a_get_without_a_body_tells_of_none(client: Client, site: Site) -> None:
+def test_a_get_without_a_body_sends_no_content_length(client: Client, site: Site) -> None:
     client.get(site.answer())
     assert not {"content-length", "content-type"} & set(site.seen[0].headers)
 
@@ -188,7 +188,7 @@ def test_a_cookie_the_user_gave_is_sent(client: Client, site: Site) -> None:
     assert site.seen[0].headers["cookie"] == "session=mine"
 
 
-def test_two_requests_are_under_way_at_once(client: Client, site: Site) -> None:
+def test_two_requests_run_at_the_same_time(client: Client, site: Site) -> None:
     run_ids = [client.start(site.page(Visit.wait_for_the_end)) for _ in range(2)]
     client.wait_until(lambda: len(site.seen) == 2)
     for run_id in run_ids:
@@ -373,14 +373,16 @@ def test_a_connection_closed_before_an_answer_is_reported(client: Client, site: 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
 @pytest.mark.parametrize("body", ["", "body"])
-def test_what_may_not_happen_twice_is_sent_once(client: Client, site: Site, method: str, body: str) -> None:
+def test_a_request_that_must_not_be_repeated_is_sent_once(
+    client: Client, site: Site, method: str, body: str
+) -> None:
     client.get(site.page(_hang_up), method=method, body=body)
     assert len(site.seen) == 1
 
 
 # Not in chunks: where these break off, Qt takes what came for the whole now and then.
 @pytest.mark.parametrize("size", [4, 5_000_000])
-def test_an_answer_that_breaks_off_is_reported_and_what_came_is_stored(
+def test_a_response_cut_short_is_reported_and_its_beginning_is_stored(
     client: Client, site: Site, size: int
 ) -> None:
     def page(visit: Visit) -> None:
@@ -401,7 +403,7 @@ def test_a_compressed_answer_that_is_broken_is_a_failure(client: Client, site: S
     assert result.run.http_status == 200
 
 
-def test_what_is_not_http_is_a_failure(client: Client, site: Site) -> None:
+def test_a_response_that_is_not_http_is_a_failure(client: Client, site: Site) -> None:
     def page(visit: Visit) -> None:
         visit.wfile.write(b"220 mail.example ready\r\n")
         visit.close_connection = True
@@ -615,7 +617,7 @@ def test_a_redirect_to_something_else_is_refused(
 
 
 @pytest.mark.parametrize("target", ["http://[broken/", "http://host:port/"])
-def test_a_redirect_that_is_no_address_is_refused(client: Client, site: Site, target: str) -> None:
+def test_a_redirect_to_an_invalid_address_is_refused(client: Client, site: Site, target: str) -> None:
     assert f"127.0.0.1:{site.port} " in client.get(site.redirect("/", target)).error
     assert len(site.seen) == 1
 
@@ -844,7 +846,7 @@ def test_of_many_small_answers_at_once_most_need_no_file(
     assert len(made) == 1
 
 
-def test_what_has_come_is_on_the_disk_while_more_is_waited_for(
+def test_a_partial_response_is_on_disk_while_the_rest_is_awaited(
     client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def page(visit: Visit) -> None:

@@ -113,7 +113,7 @@ def test_an_answer_without_an_end_to_its_head_is_refused_by_itself(client: Clien
 
 
 @pytest.mark.parametrize("kind", _WITHOUT_END_OF_THEIR_OWN)
-def test_an_answer_that_goes_on_for_ever_meets_the_time_limit(client: Client, good: Site, kind: str) -> None:
+def test_an_endless_response_is_stopped_at_the_time_limit(client: Client, good: Site, kind: str) -> None:
     with bad_server(_WITHOUT_END_OF_THEIR_OWN[kind]) as server:
         bad = client.start(server.url, "1s")
         client.wait_until(lambda: bool(server.visits))
@@ -173,7 +173,7 @@ def test_one_thread_serves_one_bad_answer_after_the_other(client: Client) -> Non
         client.wait_until(lambda: psutil.Process().num_threads() - before <= 3)
 
 
-def test_a_name_service_that_hangs_holds_neither_the_run_nor_others(
+def test_a_hanging_name_service_blocks_neither_the_run_nor_others(
     client: Client, good: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_over, asked = threading.Event(), threading.Event()
@@ -296,7 +296,7 @@ def test_a_bomb_of_compressed_data_takes_little_memory(client: Client, good: Sit
     assert peak - before < 64 << 20
 
 
-def test_a_name_in_another_script_is_looked_up_in_ascii(client: Client) -> None:
+def test_a_host_name_in_another_script_is_resolved_in_ascii(client: Client) -> None:
     run = client.get("http://bücher.invalid/straße?q=ä b".replace(" ", "%20"))
     assert run.error == "the name 'xn--bcher-kva.invalid' was not found"
 

@@ -42,7 +42,7 @@ def test_the_halo_object_of_a_json_answer_is_read(content_type: str) -> None:
 @pytest.mark.parametrize(
     "content_type", ["", "text/plain", "application/jsonx", "json", "text/html;x=application/json"]
 )
-def test_what_does_not_say_that_it_is_json_is_not_read(content_type: str) -> None:
+def test_a_response_without_a_json_content_type_is_not_parsed(content_type: str) -> None:
     assert _directives({"halo": {"every": "5m"}}, content_type) == NO_DIRECTIVES
 
 
@@ -125,7 +125,7 @@ def test_a_key_that_is_there_twice_is_refused() -> None:
     ],
     ids=["open", "two", "deep lists", "deep objects", "number", "no text", "zeros"],
 )
-def test_a_halo_in_what_is_no_json_is_reported(body: bytes) -> None:
+def test_a_halo_object_in_invalid_json_is_reported(body: bytes) -> None:
     assert _directives(body) == Directives(fault=message(MessageKind.ANSWER_NOT_JSON))
 
 

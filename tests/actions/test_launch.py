@@ -38,7 +38,7 @@ def test_the_exit_code_is_left_behind(tmp_path: Path, code: int) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
-def test_the_exit_code_is_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+def test_the_exit_code_file_is_private_with_any_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         spool = _run(tmp_path, "exit 3")
@@ -47,7 +47,7 @@ def test_the_exit_code_is_private_whatever_the_umask(tmp_path: Path, umask: int)
     assert stat.S_IMODE(Path(spool.code_path).stat().st_mode) == 0o600
 
 
-def test_a_deleted_file_of_the_exit_code_is_made_anew_and_private(tmp_path: Path) -> None:
+def test_a_deleted_exit_code_file_is_created_again_and_private(tmp_path: Path) -> None:
     spool = _run(tmp_path, f"umask 0; rm {tmp_path}/run.code; exit 3")
     assert (spool.read_code() or (None,))[0] == 3
     assert stat.S_IMODE(Path(spool.code_path).stat().st_mode) == 0o600

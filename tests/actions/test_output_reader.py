@@ -56,7 +56,7 @@ def _set_token(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler.secrets.set("TOKEN", "correct horse", in_file=True)
 
 
-def test_what_has_not_begun_has_printed_nothing(scheduler: Scheduler) -> None:
+def test_a_run_that_has_not_started_has_no_output(scheduler: Scheduler) -> None:
     assert scheduler.get_output(_RUN) == b""
 
 
@@ -72,7 +72,7 @@ def test_a_run_is_followed_and_its_secrets_are_left_out(
         assert shown + output.read() + output.end() == b"a *** and more words\n"
 
 
-def test_secrets_are_left_out_of_what_an_agent_prints(
+def test_secrets_are_removed_from_the_output_of_an_agent(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _set_token(scheduler, monkeypatch)
@@ -90,7 +90,7 @@ def test_output_is_not_shown_without_the_secret_that_must_be_left_out(scheduler:
         scheduler.get_output(_RUN)
 
 
-def test_output_that_moves_at_the_moment_of_looking_is_found(
+def test_output_that_is_moved_while_it_is_read_is_found(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def move(_follower: OutputFollower) -> None:
@@ -120,8 +120,8 @@ class _Scene:
         """Let it grow, look, and return how long until the next look."""
         os.truncate(self._spool.output_path, self._spool.size() + grown)
         self.now_ms += after_ms
-        self.growth.look(self.now_ms)
-        return self.growth.next_look_at() - self.now_ms
+        self.growth.poll(self.now_ms)
+        return self.growth.next_poll_at() - self.now_ms
 
 
 @pytest.fixture
@@ -129,14 +129,14 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Scene:
     return _Scene(tmp_path, monkeypatch)
 
 
-def test_what_was_printed_before_the_first_look_is_growth(scene: _Scene) -> None:
+def test_output_before_the_first_poll_counts_as_growth(scene: _Scene) -> None:
     scene.look(10)
     scene.growth.begin(0)
     scene.look(0)
     assert scene.growth.grown == 10
 
 
-def test_what_an_earlier_engine_has_read_is_no_growth(scene: _Scene) -> None:
+def test_output_that_an_earlier_engine_read_is_not_growth(scene: _Scene) -> None:
     scene.look(10)
     scene.growth.begin(0, known_bytes=10)
     scene.look(0)
@@ -144,14 +144,14 @@ def test_what_an_earlier_engine_has_read_is_no_growth(scene: _Scene) -> None:
 
 
 @pytest.mark.parametrize(("room", "first_ms"), [(380 * _MB, 190), (100 * _MB, 50), (_MB, 20), (-_MB, 20)])
-def test_the_first_look_comes_before_the_fastest_can_have_filled_the_disk(
+def test_the_first_poll_comes_before_the_fastest_program_can_fill_the_disk(
     scene: _Scene, room: int, first_ms: int
 ) -> None:
     scene.free = room + 20 * _MB
     assert scene.growth.begin(1_000) == 1_000 + first_ms
 
 
-def test_a_disk_that_says_nothing_is_no_reason_to_hurry(
+def test_a_disk_of_unknown_size_does_not_speed_up_polling(
     scene: _Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(growth_module, "disk_space", lambda _folder: None)
@@ -159,7 +159,7 @@ def test_a_disk_that_says_nothing_is_no_reason_to_hurry(
     assert scene.look(100 * _MB) == 500
 
 
-def test_what_hardly_grows_is_left_alone_however_full_the_disk(scene: _Scene) -> None:
+def test_output_that_hardly_grows_is_not_shortened_however_full_the_disk(scene: _Scene) -> None:
     scene.free = 0
     scene.growth.begin(0)
     assert scene.look(1_000) == 1_000
@@ -174,7 +174,7 @@ def test_what_hardly_grows_is_left_alone_however_full_the_disk(scene: _Scene) ->
         (100 * _MB, 0, 20),
     ],
 )
-def test_the_next_look_comes_before_it_can_have_filled_the_disk_at_its_pace(
+def test_the_next_poll_comes_before_the_disk_is_full_at_the_current_pace(
     scene: _Scene, grown: int, room: int, pause_ms: int
 ) -> None:
     scene.growth.begin(0)

@@ -13,8 +13,8 @@ from machine import Bench
 from halo_scheduler import Command, Every, Manual, Prompt, ScheduleError
 from halo_scheduler.grammar.templates import VARIABLES
 from halo_scheduler.model import JobSpec, Schedule
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.settings import Agent
-from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.store.outputs import StoredOutput
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -34,7 +34,7 @@ def _spec(prompt: Prompt, schedule: Schedule | None = None) -> JobSpec:
     return JobSpec(name="Nightly <b>job</b>", schedule=schedule or Every("1h"), action=prompt)
 
 
-def test_a_preview_is_what_an_agent_would_read_now(bench: Bench) -> None:
+def test_a_preview_is_the_prompt_that_an_agent_would_read_now(bench: Bench) -> None:
     prompt = Prompt(text="{{date}} {{time}} {{job.name}} {{slot}} {{last.outcome}}[{{last.output}}]")
     assert bench.scheduler.jobs.preview_prompt(_spec(prompt)) == (
         "2026-12-24 18:00 Nightly <b>job</b> 2026-12-24T18:00:00+01:00 none[]"
@@ -58,14 +58,14 @@ def test_a_preview_knows_how_the_job_went_last(bench: Bench) -> None:
     assert preview == "success: all is {{date}} well\n"
 
 
-def test_what_is_not_known_yet_has_words_in_brackets(bench: Bench) -> None:
+def test_unknown_values_are_shown_as_words_in_brackets(bench: Bench) -> None:
     prompt = Prompt(text="{{work.title}} {{issue.number}} {{question}} {{answer}}", work_source=_SOURCE)
     assert bench.scheduler.jobs.preview_prompt(_spec(prompt)) == (
         "(the item's title) (its number or file name) (what the agent asked) (what you answered)"
     )
 
 
-def test_what_started_a_chain_run_has_words_in_brackets(bench: Bench) -> None:
+def test_the_cause_of_a_chain_run_is_shown_as_words_in_brackets(bench: Bench) -> None:
     prompt = Prompt(text="{{chain.job}} {{chain.run}} {{ chain.outcome }} {{chain.output}}")
     assert bench.scheduler.jobs.preview_prompt(_spec(prompt)) == (
         "(the job before this one) (the id of its run) (how it ended) (what it printed)"
@@ -123,7 +123,7 @@ def test_an_agent_of_the_settings_can_be_used_and_the_default_one_without_a_name
         bench.scheduler.add_job("another", Manual(), Prompt())
 
 
-def test_a_job_whose_agent_is_gone_can_still_be_edited_but_not_given_that_agent(bench: Bench) -> None:
+def test_a_job_whose_agent_was_removed_can_be_edited_but_not_given_that_agent(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Manual(), Prompt(agent="codex"))
     bench.scheduler.settings.change(agents=())
     bench.scheduler.update_job(job_id, name="renamed", enabled=False)

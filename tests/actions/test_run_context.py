@@ -21,8 +21,8 @@ from halo_scheduler.actions.run_context import (
 )
 from halo_scheduler.actions.run_services import NO_CONTEXT, ChainCause, RunContext
 from halo_scheduler.model import Action, JobSpec, Question, QuestionState, SkipReason
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.settings import Agent
-from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.store import Store
 from halo_scheduler.work_sources.item import Item
@@ -110,9 +110,7 @@ def test_only_runs_that_did_something_count_as_the_last(store: Store) -> None:
     assert (occasion.last_outcome, occasion.last_output) == ("failure", "broken\n")
 
 
-def test_the_output_is_read_only_for_those_who_ask_for_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_output_is_read_only_for_runs_that_use_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     _record(store, "a", Outcome.SUCCESS, b"printed")
     monkeypatch.setattr(store.outputs, "read", lambda _run_id: 1 // 0)
     occasion = context_of(store, "1", _spec(Prompt(text="{{last.outcome}} \\{{last.output}}")), _RUN)
@@ -173,7 +171,9 @@ _COMMAND = Command(argv=("true",))
 
 
 @pytest.mark.parametrize("action", [_ASKS, _COMMAND], ids=["prompt", "command"])
-def test_a_chain_run_is_told_what_started_it(scheduler: Scheduler, store: Store, action: Action) -> None:
+def test_a_chain_run_gets_the_job_that_triggered_it(
+    scheduler: Scheduler, store: Store, action: Action
+) -> None:
     _record(store, "before", Outcome.FAILURE, b"\x1b[1mbroken\x1b[0m\n")
     cause = ChainCause(
         job_id="1", job_name="job", run_id="before", outcome="failure", output=b"\x1b[1mbroken\x1b[0m\n"
@@ -183,7 +183,7 @@ def test_a_chain_run_is_told_what_started_it(scheduler: Scheduler, store: Store,
     assert context_of(store, "2", _spec(action), _CHAINED).chain == cause
 
 
-def test_a_run_that_printed_nothing_starts_another_all_the_same(store: Store) -> None:
+def test_a_run_without_output_triggers_another_one_too(store: Store) -> None:
     _record(store, "before", Outcome.SUCCESS)
     chain = context_of(store, "2", _spec(_COMMAND), _CHAINED).chain
     assert chain is not None
@@ -194,13 +194,13 @@ def test_a_run_that_was_deleted_meanwhile_leaves_its_id(store: Store) -> None:
     assert context_of(store, "2", _spec(_COMMAND), _CHAINED).chain == ChainCause(run_id="before")
 
 
-def test_no_other_run_is_told_of_a_chain(store: Store) -> None:
+def test_other_runs_get_no_chain_variables(store: Store) -> None:
     _record(store, "before", Outcome.SUCCESS, b"printed")
     assert context_of(store, "2", _spec(_ASKS), _RUN).chain is None
     assert context_of(store, "2", _spec(_ASKS), None).chain is None
 
 
-def test_for_what_is_no_process_the_output_is_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_process_the_output_is_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     _record(store, "before", Outcome.SUCCESS, b"printed")
     monkeypatch.setattr(store.outputs, "read", lambda _run_id: 1 // 0)
     request = HttpRequest(url="http://localhost/")
@@ -228,7 +228,7 @@ def test_it_is_the_text_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "{{answer}}", "{{slot}} {{question}}"])
-def test_an_empty_prompt_still_says_what_to_do(text: str) -> None:
+def test_an_empty_prompt_still_tells_the_agent_its_task(text: str) -> None:
     assert _composed(text) == "Execute scheduled task."
 
 
@@ -291,7 +291,7 @@ def test_the_item_can_be_used_in_the_text() -> None:
     assert _composed("{{issue.title}}", _ITEM) == "Mend the fence"
 
 
-def test_what_an_item_has_not_is_left_out() -> None:
+def test_missing_fields_of_an_item_are_left_out() -> None:
     assert _composed("x", Item(id="a.md", title="a")).endswith("**Title:** a\n**ID:** a.md")
     assert item_in_markdown(Item(id="a.md", title="a")) == "# a\n\n- id: a.md"
 
@@ -309,7 +309,7 @@ def test_a_title_cannot_break_out_of_its_line() -> None:
 _HOSTILE = "{{answer}} \\{{x ${secret:TOKEN} {prompt} {prompt_file} \x00 \ud800 </s>"
 
 
-def test_what_others_wrote_is_never_filled_in() -> None:
+def test_text_from_others_is_never_filled_in() -> None:
     item = Item(id="1", title=_HOSTILE, body=_HOSTILE, labels=(_HOSTILE,), url=_HOSTILE)
     text = _composed(
         "{{last.output}}\n{{question}}",
@@ -327,13 +327,13 @@ def test_what_others_wrote_is_never_filled_in() -> None:
 # --- The answer -----------------------------------------------------------------------------------
 
 
-def test_what_was_answered_follows_when_the_text_does_not_use_it() -> None:
+def test_an_answer_is_appended_if_the_prompt_does_not_use_it() -> None:
     text = _composed("Go on.", question="Which?", answer="The red one.")
     assert text == "Go on.\n\n# Question\n\nWhich?\n\n# Answer\n\nThe red one."
 
 
 @pytest.mark.parametrize("text", ["{{answer}}", "{{question}}", "{{question}}: {{answer}}"])
-def test_what_the_text_uses_does_not_follow(text: str) -> None:
+def test_text_that_the_prompt_uses_is_not_appended(text: str) -> None:
     expected = text.replace("{{question}}", "Which?").replace("{{answer}}", "Red.")
     assert _composed(text, question="Which?", answer="Red.") == expected
 
@@ -348,7 +348,7 @@ def test_the_item_comes_before_the_answer() -> None:
 _CHAIN_TEXT = "{{chain.job}} {{chain.run}} {{chain.outcome}} [{{chain.output}}]"
 
 
-def test_a_chain_run_knows_what_started_it() -> None:
+def test_a_chain_run_knows_the_job_that_triggered_it() -> None:
     chain = ChainCause(
         job_id="1", job_name="backup", run_id="r1", outcome="failure", output=b"\x1b[31mno\x1b[0m disk\n"
     )
@@ -360,7 +360,7 @@ def test_any_other_run_has_nothing_to_fill_in_for_a_chain() -> None:
     assert _composed(_CHAIN_TEXT) == "   []"
 
 
-def test_what_the_run_before_printed_is_never_filled_in() -> None:
+def test_the_output_of_the_previous_run_is_never_filled_in() -> None:
     hostile = "{{answer}} {{chain.job}} ${secret:TOKEN} {prompt} \0 \\{{x"
     chain = ChainCause(job_name=hostile, run_id="r", outcome="success", output=hostile.encode())
     text = _composed("{{chain.job}}|{{chain.output}}", chain=chain, answer="the answer", question="q")

@@ -18,9 +18,9 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Cron, Manual, Outcome, Policy, Prompt, Retry, Run, ScheduleError, Trigger
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.model import Action, Follower, FollowOn, SkipReason
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.settings import LONGEST_ARGUMENT_BYTES, Agent
-from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import Item, SourceError
 from halo_scheduler.work_sources.work_desk import OpenedSource
 
@@ -224,7 +224,7 @@ def test_a_secret_in_the_environment_stays_there(shop: AgentShop, agent: str) ->
     assert _secret_places(shop, _SECRET) == []
 
 
-def test_what_others_wrote_gets_no_secret(shop: AgentShop) -> None:
+def test_text_from_others_gets_no_secret(shop: AgentShop) -> None:
     shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     source = shop.items(a=f"# Title {_HOSTILE}\n\n{_HOSTILE}")
     action = shop.prompt(
@@ -323,14 +323,14 @@ def test_a_command_is_told_which_item_it_works_on(shop: AgentShop) -> None:
     assert not (shop.folder / "pwned").exists()
 
 
-def test_what_a_command_is_told_is_short(shop: AgentShop) -> None:
+def test_a_command_gets_shortened_texts(shop: AgentShop) -> None:
     source = shop.items(a="# " + "ä" * 100_000)
     run = shop.run(shell('printf %s "$HALO_WORK_TITLE" | wc -c', work_source=source))
     assert run.outcome is Outcome.SUCCESS
     assert 0 < int(shop.text(run)) <= 8_192
 
 
-def test_a_command_without_a_source_is_told_of_no_item(shop: AgentShop) -> None:
+def test_a_command_without_a_work_queue_gets_no_item(shop: AgentShop) -> None:
     run = shop.run(shell("env | grep -c -e HALO_WORK -e HALO_QUESTION -e HALO_ANSWER"))
     assert shop.text(run) == "0\n"
 
@@ -522,7 +522,7 @@ def _chain(shop: AgentShop, line: str, action: Action) -> tuple[Run, Run]:
     return before, shop.end_of(begun.id)
 
 
-def test_a_command_is_told_what_started_it(shop: AgentShop) -> None:
+def test_a_command_gets_the_job_that_triggered_it(shop: AgentShop) -> None:
     line = 'env | grep ^HALO_CHAIN | sort; cat "$HALO_CHAIN_OUTPUT"; echo; stat -c %a "$HALO_CHAIN_OUTPUT"'
     before, run = _chain(shop, "printf 'one\\n\\377two'; exit 3", shell(line))
     assert (run.trigger, run.caused_by) == (Trigger.CHAIN, before.id)
@@ -539,7 +539,7 @@ def test_a_command_is_told_what_started_it(shop: AgentShop) -> None:
 
 
 @pytest.mark.parametrize("agent", ["stdin", "file"])
-def test_an_agent_is_told_what_started_it(shop: AgentShop, agent: str) -> None:
+def test_an_agent_gets_the_job_that_triggered_it(shop: AgentShop, agent: str) -> None:
     shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     text = "{{chain.job}} {{chain.run}} {{chain.outcome}}: {{chain.output}}"
     prompt = shop.prompt(text, agent=agent, environment={"T": "${secret:TOKEN}"})
@@ -557,6 +557,6 @@ def test_after_a_run_that_printed_nothing_there_is_an_empty_file(shop: AgentShop
     assert run.outcome is Outcome.SUCCESS
 
 
-def test_a_run_that_no_other_started_is_told_of_no_chain(shop: AgentShop) -> None:
+def test_a_run_without_a_chain_gets_no_chain_variables(shop: AgentShop) -> None:
     run = shop.run(shell("env | grep HALO_CHAIN || echo none"))
     assert shop.text(run) == "none\n"

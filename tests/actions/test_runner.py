@@ -42,7 +42,7 @@ def _end_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     end_all(pids_in(tmp_path))
 
 
-def test_a_session_number_that_is_somebody_elses_by_now_is_left_alone(tmp_path: Path, stranger: int) -> None:
+def test_a_reused_session_id_of_another_process_is_left_alone(tmp_path: Path, stranger: int) -> None:
     action = shell(
         "setsid sh -c 'echo $$ >left.pid; exec sleep 60' & echo $PPID >shim.pid; echo $$ >main.pid; wait",
         directory=str(tmp_path),
@@ -116,20 +116,20 @@ def _leave(folder: Path, action: Command, *, reads_lines: bool) -> Run:
     return Run(id="r1", job_id="1", trigger=Trigger.SCHEDULE, source=Source.EVERY, started_at=_NOW)
 
 
-def test_what_a_run_proposed_before_it_ended_unseen_is_known(tmp_path: Path) -> None:
+def test_the_hint_of_a_run_that_ended_unseen_is_read(tmp_path: Path) -> None:
     run = _leave(tmp_path, shell("true"), reads_lines=True)
     (left,) = _runner(tmp_path).find_leftovers([run], {}, {}, _NOW)
     assert left.ended.outcome is Outcome.SUCCESS
     assert left.ended.proposal == Proposal(every_ms=300_000, reason="it is hunter22")
 
 
-def test_what_a_run_proposed_that_nobody_was_to_read_is_not(tmp_path: Path) -> None:
+def test_the_hint_of_a_run_whose_directives_are_not_read_is_ignored(tmp_path: Path) -> None:
     run = _leave(tmp_path, shell("true"), reads_lines=False)
     (left,) = _runner(tmp_path).find_leftovers([run], {}, {}, _NOW)
     assert (left.ended.outcome, left.ended.proposal, left.ended.cost) == (Outcome.SUCCESS, None, None)
 
 
-def test_what_a_run_with_secrets_proposed_is_read_when_they_are_at_hand(tmp_path: Path) -> None:
+def test_the_hint_of_a_run_with_secrets_is_read_once_they_are_available(tmp_path: Path) -> None:
     action = shell("true", environment={"T": "${secret:TOKEN}"})
     run = _leave(tmp_path, action, reads_lines=True)
     runner = _runner(tmp_path)
@@ -141,7 +141,7 @@ def test_what_a_run_with_secrets_proposed_is_read_when_they_are_at_hand(tmp_path
     assert (late.proposal, late.cost) == (Proposal(every_ms=300_000, reason="it is ***"), 1.0)
 
 
-def test_output_is_withheld_whatever_a_keyring_raises(tmp_path: Path) -> None:
+def test_output_is_withheld_if_the_keyring_raises_any_error(tmp_path: Path) -> None:
     def stumble() -> dict[str, str]:
         raise KeyError("hunter22")
 

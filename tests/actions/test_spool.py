@@ -28,7 +28,7 @@ from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.disk_space import DiskSpace, punch_hole, used_bytes
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, Proposal
-from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.wording.messages import message_words
 
 _BLOCK = 4_096
@@ -94,7 +94,7 @@ def _read_all(reader: SpoolReader) -> bytes:
 
 
 @pytest.mark.parametrize("umask", [0, 0o022, 0o077])
-def test_files_are_private_whatever_the_umask(spool: Spool, tmp_path: Path, umask: int) -> None:
+def test_files_are_private_with_any_umask(spool: Spool, tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         os.close(spool.create())
@@ -102,10 +102,12 @@ def test_files_are_private_whatever_the_umask(spool: Spool, tmp_path: Path, umas
         spool.write(spool.prompt_path, b"x")
         spool.write(spool.work_path, b"x")
         spool.write(spool.cause_path, b"x")
+        spool.reserve_code()
     finally:
         os.umask(before)
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {
         "run.cause": 0o600,
+        "run.code": 0o600,
         "run.out": 0o600,
         "run.prompt": 0o600,
         "run.ticket": 0o600,
@@ -186,9 +188,7 @@ def test_a_ticket_of_an_older_version_is_read(spool: Spool, tmp_path: Path) -> N
     "change",
     [{"pid": "x"}, {"pid": None}, {"action": {"kind": "unknown"}}, {"action": {"kind": "command"}}],
 )
-def test_a_ticket_that_makes_no_sense_is_none(
-    spool: Spool, tmp_path: Path, change: dict[str, object]
-) -> None:
+def test_an_invalid_ticket_is_ignored(spool: Spool, tmp_path: Path, change: dict[str, object]) -> None:
     spool.write_ticket(Ticket(1, "x", Command(argv=("true",))))
     path = tmp_path / "run.ticket"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
@@ -196,7 +196,7 @@ def test_a_ticket_that_makes_no_sense_is_none(
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"pid": 1', b"[]", b"{}", b"5", b"\xff\xff"])
-def test_a_damaged_ticket_is_none(spool: Spool, tmp_path: Path, content: bytes | None) -> None:
+def test_a_damaged_ticket_is_ignored(spool: Spool, tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "run.ticket").write_bytes(content)
     assert spool.read_ticket() is None
@@ -229,14 +229,14 @@ def test_nothing_printed_is_nothing_kept(spool: Spool) -> None:
     [b"x", b"x" * 1_000, b"\xff\xfe\0\x1b[31m\r\n", bytes(range(256))],
     ids=["one", "limit", "raw", "all"],
 )
-def test_what_fits_is_kept_to_the_last_byte(spool: Spool, child: Child, printed: bytes) -> None:
+def test_output_that_fits_is_kept_to_the_last_byte(spool: Spool, child: Child, printed: bytes) -> None:
     child(printed)
     assert _kept(spool, 1_000) == printed
     assert spool.kept(lambda: 1_000, Redactor()).total_bytes == len(printed)
 
 
 @pytest.mark.parametrize("secrets", [[], [_HIDDEN]])
-def test_of_what_is_too_long_the_middle_is_left_out(spool: Spool, child: Child, secrets: list[str]) -> None:
+def test_the_middle_of_long_output_is_removed(spool: Spool, child: Child, secrets: list[str]) -> None:
     child(_NUMBERS)
     head, left_out, tail = _halves(_kept(spool, 1_000, *secrets))
     assert (head, tail) == (_NUMBERS[:500], _NUMBERS[-500:])
@@ -315,7 +315,7 @@ def test_an_output_too_small_for_a_middle_is_left_whole(spool: Spool, child: Chi
     assert _kept(spool, 10_000) == b"x" * 4_000
 
 
-def test_a_capped_output_uses_less_of_the_disk_and_goes_on(spool: Spool, child: Child) -> None:
+def test_shortened_output_uses_less_disk_space_and_keeps_growing(spool: Spool, child: Child) -> None:
     limit = 16 * _BLOCK
     most_used = 0
     for start in range(0, len(_NUMBERS), 4 * _BLOCK):
@@ -334,7 +334,7 @@ def test_a_capped_output_uses_less_of_the_disk_and_goes_on(spool: Spool, child: 
 
 
 @pytest.mark.usefixtures("no_holes")
-def test_without_holes_a_capped_output_keeps_its_head_and_goes_on(spool: Spool, child: Child) -> None:
+def test_without_holes_shortened_output_keeps_its_head_and_keeps_growing(spool: Spool, child: Child) -> None:
     limit = 16 * _BLOCK
     for start in range(0, len(_NUMBERS), 4 * _BLOCK):
         child(_NUMBERS[start : start + 4 * _BLOCK])
@@ -349,7 +349,7 @@ def test_without_holes_a_capped_output_keeps_its_head_and_goes_on(spool: Spool, 
 
 
 @pytest.mark.usefixtures("no_holes")
-def test_a_second_lower_cap_moves_the_cut_back(spool: Spool, child: Child) -> None:
+def test_a_second_lower_limit_moves_the_cut_back(spool: Spool, child: Child) -> None:
     child(_NUMBERS)
     assert spool.cap(16 * _BLOCK)
     child(_NUMBERS)
@@ -444,7 +444,7 @@ def test_the_middle_of_a_long_line_is_not_a_line(spool: Spool, child: Child) -> 
 
 
 @pytest.mark.usefixtures("no_holes")
-def test_progress_goes_on_behind_a_cut(spool: Spool, child: Child) -> None:
+def test_progress_is_read_after_a_cut(spool: Spool, child: Child) -> None:
     child(b"::progress 0.1\n" + b"x" * (16 * _BLOCK) + b"\n")
     assert spool.new_progress(Redactor()) is None
     assert spool.cap(16 * _BLOCK)
@@ -455,13 +455,13 @@ def test_progress_goes_on_behind_a_cut(spool: Spool, child: Child) -> None:
 # --- What is said -----------------------------------------------------------------------------------
 
 
-def test_nothing_is_heard_unless_somebody_listens(spool: Spool, child: Child) -> None:
+def test_directives_are_not_read_without_a_reader(spool: Spool, child: Child) -> None:
     child(b"::cost 1\n")
     assert not spool.hear(_LOT)
     assert spool.said() == NO_DIRECTIVES
 
 
-def test_what_is_said_is_heard_once(spool: Spool, child: Child) -> None:
+def test_each_directive_is_read_once(spool: Spool, child: Child) -> None:
     spool.listen(Redactor())
     assert not spool.hear(_LOT)
     for piece in (b"::cost 1\n::co", b"st 2", b"\n::cost 4\n", b"", b"::needs-input well"):
@@ -517,7 +517,7 @@ def test_all_is_heard_of_an_output_that_is_cut_again_and_again(
         assert os.stat(spool.output_path).st_blocks * 512 <= 9 * _BLOCK + 9_999  # noqa: PTH116
 
 
-def test_who_comes_after_knows_what_was_said_before_the_cut(
+def test_the_next_reader_knows_the_directives_before_the_cut(
     spool: Spool, child: Child, tmp_path: Path, has_holes: bool
 ) -> None:
     spool.listen(Redactor())
@@ -537,7 +537,9 @@ def test_who_comes_after_knows_what_was_said_before_the_cut(
 
 
 @pytest.mark.parametrize("secret", ["z" * 4, "z" * 12, "z" * 40])
-def test_who_goes_on_counts_nothing_twice(spool: Spool, child: Child, tmp_path: Path, secret: str) -> None:
+def test_a_reader_that_continues_counts_nothing_twice(
+    spool: Spool, child: Child, tmp_path: Path, secret: str
+) -> None:
     child(b"::cost 1\n::cost 2\n::cost 4\n")
     # What was read ends before the end of the second line.
     data = {"position": len("::cost 1\n::cost 2"), "said": {"cost": 3.0, "question": "", "fault": ""}}
@@ -547,7 +549,7 @@ def test_who_goes_on_counts_nothing_twice(spool: Spool, child: Child, tmp_path: 
     assert spool.said().cost == 7.0
 
 
-def test_what_was_said_is_counted_from_the_start_when_the_note_of_it_is_damaged(
+def test_directives_are_counted_from_the_start_if_the_note_is_damaged(
     spool: Spool, child: Child, tmp_path: Path
 ) -> None:
     child(b"::cost 1\n")
@@ -647,7 +649,7 @@ def test_a_reader_follows_a_growing_output(spool: Spool, child: Child) -> None:
     reader.close()
 
 
-def test_a_reader_redacts_across_what_it_reads(spool: Spool, child: Child) -> None:
+def test_a_reader_redacts_across_its_chunks(spool: Spool, child: Child) -> None:
     reader = SpoolReader(spool.output_path, Redactor([_HIDDEN]))
     shown = b""
     for piece in (b"is hun", b"ter2", b"2 and hunter"):
@@ -692,7 +694,7 @@ def test_a_reader_passes_a_hole_with_a_mark(spool: Spool, child: Child, secrets:
 
 
 @pytest.mark.usefixtures("no_holes")
-def test_a_reader_goes_on_behind_a_cut_with_a_mark(spool: Spool, child: Child) -> None:
+def test_a_reader_continues_after_a_cut_with_a_mark(spool: Spool, child: Child) -> None:
     child(_NUMBERS[: 17 * _BLOCK])
     reader = SpoolReader(spool.output_path, Redactor([_HIDDEN]))
     shown = reader.read()
@@ -718,7 +720,7 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return set_free
 
 
-def test_an_output_gives_back_what_must_stay_free(
+def test_output_is_shortened_to_keep_the_reserve_free(
     spool: Spool, child: Child, space: Callable[[int], None]
 ) -> None:
     child(b"x" * (8 << 20))
@@ -764,5 +766,5 @@ def test_on_a_full_disk_an_output_is_shortened_before_all_of_it_was_heard(
     assert said.cost == 3.0
     assert (
         message_words(said.fault)
-        == "the disk was so full that not all of its output was searched for directives"
+        == "the disk was so full that not all of its output was searched for output commands"
     )

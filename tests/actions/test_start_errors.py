@@ -151,5 +151,5 @@ def test_an_engine_without_a_thread_left_does_not_blame_the_job(
         (ValueError("x"), Outcome.FAILURE),
     ],
 )
-def test_only_what_the_machine_lacks_is_not_the_jobs_fault(error: Exception, outcome: Outcome) -> None:
+def test_only_a_shortage_of_the_machine_is_not_the_jobs_fault(error: Exception, outcome: Outcome) -> None:
     assert why_not_started(error)[0] is outcome

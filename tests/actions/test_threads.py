@@ -14,7 +14,7 @@ from halo_scheduler.actions.threads import DaemonPool
 _LIMIT_S = 10
 
 
-def test_work_that_blocks_holds_up_no_other() -> None:
+def test_blocking_work_does_not_delay_other_work() -> None:
     pool, go_on = DaemonPool(), threading.Event()
     done: queue.SimpleQueue[str] = queue.SimpleQueue()
     pool.submit(lambda: done.put(f"slow {go_on.wait(_LIMIT_S)}"))

@@ -35,7 +35,7 @@ def test_a_ratio_may_fall_by_the_margin_and_no_more(gate: ModuleType, aware: str
     assert [limit.is_kept(ratio) for limit, ratio in ratios.items()] == [kept, True]
 
 
-def test_what_costs_may_rise_by_the_margin_and_no_more(gate: ModuleType) -> None:
+def test_costs_may_rise_by_the_margin_only(gate: ModuleType) -> None:
     cost, modules = gate.LIMITS["terminal.py"]
     assert [cost.is_kept(ratio) for ratio in (1.0, 3.1, 3.2)] == [True, True, False]
     assert [modules.is_kept(count) for count in (0, 1)] == [True, False]

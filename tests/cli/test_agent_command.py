@@ -50,12 +50,12 @@ def test_an_agent_is_added_and_changed_in_its_place() -> None:
     assert (len(_settings().agents), _settings().default_agent) == (5, "mine")
 
 
-def test_an_agent_is_chosen_for_prompts_that_name_none() -> None:
+def test_an_agent_can_be_made_the_default() -> None:
     assert _halo("agent", "default", "codex").output == "codex is the default agent\n"
     assert _settings().default_agent == "codex"
 
 
-def test_an_agent_is_forgotten_and_those_who_miss_it_are_named() -> None:
+def test_removing_an_agent_names_the_jobs_that_use_it() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("review", Manual(), Prompt(text="x", agent="codex"))
     done = _halo("agent", "remove", "codex", "--yes")
@@ -84,7 +84,7 @@ def test_the_default_agent_is_forgotten_only_when_it_is_the_last() -> None:
         (["set", "x"], "Missing argument"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
+def test_invalid_agents_are_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
     done = _halo("agent", *arguments)
     assert done.exit_code != 0
     assert sentence in f"{done.output} {done.exception}"

@@ -18,8 +18,7 @@ from halo_scheduler.cli import halo
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import JobStatus, Outcome, Run, Source, StatusReason, Trigger
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import PRESETS, Agent, AssistantAccess, Theme
+from halo_scheduler.model.settings import PRESETS, Agent, AssistantAccess, QuietTime, Theme
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.run_transfer import RunCopy
@@ -33,7 +32,7 @@ _DAY = 86_400_000
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HALO_HOME", str(tmp_path / "old"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr("halo_scheduler.cli.terminal.confirm._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.terminal._open_terminal", lambda: None)
     return tmp_path
 
 
@@ -74,6 +73,8 @@ def _fill(path: Path) -> dict[str, str]:
         )
         record = store.jobs.require(ids["once"])
         store.jobs.save_states([record.evolve(disabled_reason=StatusReason.DONE, next_run_at=None)])
+        record = store.jobs.require(ids["backup"])
+        store.jobs.save_states([record.evolve(last_outcome=Outcome.FAILURE, resumed_since_run=True)])
         record = store.jobs.require(ids["report"])
         failed = message(MessageKind.EXIT_CODE, code=3, signal=None)
         store.jobs.save_states(
@@ -116,7 +117,7 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple
 
 
 @pytest.mark.parametrize("options", [(), ("--enable",)])
-def test_exporting_what_was_imported_gives_the_same_file(
+def test_exporting_imported_jobs_gives_the_same_file(
     place: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     ids = _fill(place / "old")
@@ -131,6 +132,7 @@ def test_exporting_what_was_imported_gives_the_same_file(
     assert gzip.decompress(again.read_bytes()) == expected
     with Scheduler.open_to_read() as scheduler:
         assert len(scheduler.get_run_log(ids["backup"], limit=5_000)) == 1_200
+        assert not scheduler.jobs.situation(ids["backup"]).is_failing, "it was resumed there"
         run = scheduler.get_run(f"{0:032x}")
         assert run is not None
         assert run.error == "exit code 3"

@@ -61,7 +61,10 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
         (("secret", "rm", "X"), "no such command: 'secret rm'; did you mean 'remove'?"),
         (("quiet", "restore"), "no such command: 'quiet restore'"),
         (("preview", "--every"), "halo: option '--every' requires an argument\n"),
-        (("preview",), "give a schedule: --when, --every, --after, --cron, --once or --manual"),
+        (
+            ("preview",),
+            "give a schedule: --when, --every, --after, --cron, --once, --on-file, --on, --webhook or --manual",
+        ),
         (("preview", "--every", "5m", "--manual"), "--manual needs no other schedule"),
         (("preview", "--every", "5m", "--every", "5m"), "the same schedule is given twice"),
         (("preview", "--every", "5x"), "every: cannot read the interval '5x': the unit is unknown"),
@@ -112,7 +115,7 @@ def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell closes them")
-def test_closed_standard_streams_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_standard_streams_are_not_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALO_HOME", str(tmp_path))
     halo = _BIN / "halo"
     with Scheduler.open() as scheduler:
@@ -126,7 +129,7 @@ def test_closed_standard_streams_are_no_error(tmp_path: Path, monkeypatch: pytes
     assert "internal error" not in done.stderr
 
 
-def test_a_reader_that_leaves_early_is_no_error_message() -> None:
+def test_a_reader_that_closes_the_pipe_early_causes_no_error_message() -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
@@ -154,7 +157,7 @@ def test_a_full_disk_is_one_sentence() -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_a_terminal_without_our_signs_is_no_error() -> None:
+def test_a_terminal_without_unicode_causes_no_error() -> None:
     done = subprocess.run(
         [_BIN / "halo", "preview", "--cron", "*/7,3 * * * *"],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
@@ -185,7 +188,7 @@ def test_a_terminal_with_other_signs_gets_plain_ones_that_tell_as_much(
     assert lines[2][2] == "\u00fcber"
 
 
-def test_the_end_of_the_calendar_is_no_error() -> None:
+def test_the_last_year_of_the_calendar_causes_no_error() -> None:
     done = _run("preview", "--every", "36500d", "-n", "1000")
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -222,7 +225,7 @@ def test_a_locked_database_can_be_listed_and_says_that_it_cannot_be_changed(
         (OSError("the socket is closed"), 1, "halo: the socket is closed\n"),
     ],
 )
-def test_whatever_happens_is_no_traceback(
+def test_no_error_prints_a_traceback(
     fault: BaseException,
     exit_code: int,
     said: str,

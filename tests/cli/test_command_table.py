@@ -54,12 +54,14 @@ def test_every_help_teaches_by_example_and_fits_the_terminal() -> None:
         assert path in text[first:] or path == "halo mcp", path
         # They come before all that is said beside what the command is for.
         assert text[:first].count("\n\n") <= 2, path
+        cut = [line for line in text.splitlines() if line.endswith("...") and not line.startswith("Usage:")]
+        assert not cut, (path, cut)
         too_long = [line for line in text.splitlines() if len(line) > _WIDTH]
         assert not too_long, (path, too_long)
 
 
 @pytest.mark.parametrize("width", [_WIDTH, 100])
-def test_no_help_breaks_what_is_to_be_typed(width: int) -> None:
+def test_help_never_wraps_inside_an_example(width: int) -> None:
     for path, text in _all_commands(halo, click.Context(halo, info_name="halo"), width):
         ends = [line for line in text.splitlines() if line.endswith("-") and not line.endswith((" -", "|-"))]
         assert not ends, path

@@ -26,7 +26,7 @@ from halo_scheduler.model import (
     Redirects,
     StatusReason,
 )
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
 
@@ -75,7 +75,7 @@ def _add(**fields: Any) -> str:
         (Cron("0 9 * * *"), ["--group", "night"], Cron("0 9 * * *")),
     ],
 )
-def test_the_schedule_becomes_what_is_asked(before: Any, arguments: list[str], after: object) -> None:
+def test_the_schedule_is_replaced_as_given(before: Any, arguments: list[str], after: object) -> None:
     job_id = _add(schedule=before, description="kept")
     assert _edit(*arguments).exit_code == 0
     assert (_job(job_id).schedule, _job(job_id).description) == (after, "kept")
@@ -124,7 +124,7 @@ def test_an_interval_keeps_its_anchor_until_another_is_given() -> None:
         ),
     ],
 )
-def test_only_what_is_given_of_an_action_is_changed(
+def test_only_the_given_fields_of_an_action_are_changed(
     before: Any, arguments: list[str], changes: Mapping[str, Any]
 ) -> None:
     job_id = _add(action=before)
@@ -133,7 +133,7 @@ def test_only_what_is_given_of_an_action_is_changed(
     assert _job(job_id).action.to_dict() == replace(before, **changes).to_dict()
 
 
-def test_a_command_that_becomes_a_prompt_keeps_where_it_runs_and_a_request_begins_anew() -> None:
+def test_a_command_that_becomes_a_prompt_keeps_its_directory_and_a_request_keeps_nothing() -> None:
     job_id = _add()
     assert _edit("--prompt", "look").exit_code == 0
     assert _job(job_id).action == Prompt(
@@ -143,7 +143,7 @@ def test_a_command_that_becomes_a_prompt_keeps_where_it_runs_and_a_request_begin
     assert _job(job_id).action == HttpRequest(url="http://x.example/")
 
 
-def test_a_policy_keeps_what_is_not_given_and_none_takes_away() -> None:
+def test_a_policy_keeps_omitted_fields_and_none_removes_a_limit() -> None:
     policy = Policy(
         time_limit="1h",
         retry=Retry(attempts=2, delay_ms=5_000),
@@ -176,7 +176,7 @@ def test_conditions_are_added_replaced_and_dropped() -> None:
     assert _job(job_id).policy == Policy()
 
 
-def test_followers_are_added_changed_and_dropped() -> None:
+def test_next_jobs_are_added_changed_and_removed() -> None:
     with Scheduler.open() as scheduler:
         first, second = (scheduler.add_job(name, Manual()) for name in ("report", "alarm"))
     job_id = _add(followers=(Follower(job_id=first),))
@@ -206,7 +206,7 @@ def test_name_group_description_and_enabling() -> None:
     assert (_job(job_id).enabled, _job(job_id).group) == (True, "day")
 
 
-def test_what_is_so_already_is_no_change() -> None:
+def test_an_edit_without_a_difference_changes_nothing() -> None:
     job_id = _add(schedule=Every("1h"))
     done = _edit("--every", "1h", "--dir", "/srv")
     assert (done.exit_code, done.output) == (0, "no changes to job\n")
@@ -214,7 +214,7 @@ def test_what_is_so_already_is_no_change() -> None:
         assert EventKind.JOB_EDITED not in {event.kind for event in scheduler._store.events.of_job(job_id)}
 
 
-def test_it_says_what_will_happen_and_what_is_missing() -> None:
+def test_editing_shows_the_next_run_and_missing_programs() -> None:
     _add(schedule=Every("1h"))
     done = _edit("--every", "5s", "--env", "T=${secret:TOKEN}")
     assert "  when      every 10 seconds\n" in done.output

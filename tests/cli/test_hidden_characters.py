@@ -65,7 +65,9 @@ def _hidden_in(text: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", _SPOOFS)
 @pytest.mark.parametrize("as_argument", [False, True])
-def test_a_preview_and_the_details_show_what_an_imported_command_runs(kind: str, as_argument: bool) -> None:
+def test_previews_and_details_show_invisible_characters_of_an_imported_command(
+    kind: str, as_argument: bool
+) -> None:
     line = _SPOOFS[kind]
     action = {"argv": ["/bin/sh", "-c", line]} if as_argument else {"line": line, "shell": "/bin/sh"}
     job = {"name": "job", "schedule": {"every": "1h"}, "action": {"kind": "command", **action}}
@@ -108,7 +110,7 @@ def test_the_details_show_control_blanks_at_the_ends(action: Command | Prompt) -
     assert r"\x1ctrue\x1f\u0085" in _halo("show", "job").output
 
 
-def test_a_preview_shows_what_the_line_of_a_crontab_runs() -> None:
+def test_a_preview_shows_invisible_characters_of_a_crontab_line() -> None:
     preview = _halo(
         "import", "-", "--yes", stdin=b"30 2 * * * find ~/tmp -mtime +7 -delete \x1b]; touch owned5\n"
     )
@@ -116,7 +118,7 @@ def test_a_preview_shows_what_the_line_of_a_crontab_runs() -> None:
     assert "▲ invisible characters in action.line: U+001B ESCAPE" in preview.output
 
 
-def test_a_preview_shows_what_a_timer_runs(home: Path) -> None:
+def test_a_preview_shows_invisible_characters_of_a_timer(home: Path) -> None:
     (home / "x.timer").write_text("[Timer]\nOnCalendar=daily\n", encoding="utf-8")
     (home / "x.service").write_text("[Service]\nExecStart=/bin/echo hi\u200b\u202ethere\n", encoding="utf-8")
     preview = _halo("import", str(home / "x.timer"), "--yes")
@@ -144,7 +146,7 @@ def test_a_preview_names_every_field_with_something_invisible() -> None:
     assert _hidden_in(output) == []
 
 
-def test_a_preview_shows_what_a_change_would_hide() -> None:
+def test_a_preview_shows_invisible_characters_of_a_change() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("job", Manual(), Prompt(text="one\ntwo"))
     job = {
@@ -158,7 +160,7 @@ def test_a_preview_shows_what_a_change_would_hide() -> None:
 
 
 @pytest.mark.parametrize("other", ["deploy\u200b", "Deploy", "dерlоу"])
-def test_a_name_that_looks_like_another_is_pointed_out(other: str) -> None:
+def test_a_name_that_resembles_another_is_pointed_out(other: str) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("deploy", Manual(), Command(argv=("true",)))
     job = {"name": other, "schedule": "manual", "action": {"kind": "command", "argv": ["true"]}}
@@ -170,7 +172,7 @@ def test_a_name_that_looks_like_another_is_pointed_out(other: str) -> None:
     assert f": {words}\n" in _halo("resume", other).stderr
 
 
-def test_what_is_odd_is_not_resumed_with_all_that_was_imported() -> None:
+def test_suspicious_jobs_are_not_resumed_with_the_other_imported_ones() -> None:
     jobs = [
         {"name": name, "schedule": "manual", "action": {"kind": "command", "argv": ["echo", word]}}
         for name, word in (("fine", "hi"), ("odd", "hi\u200b"))
@@ -183,7 +185,9 @@ def test_what_is_odd_is_not_resumed_with_all_that_was_imported() -> None:
     assert _halo("resume", "odd").exit_code == 0
 
 
-def test_somebody_at_a_terminal_sees_an_odd_import_before_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_a_suspicious_import_is_shown_before_it_is_resumed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     job = {"name": "odd", "schedule": "manual", "action": {"kind": "command", "argv": ["echo", "hi\u200b"]}}
     _halo("import", "-", "--yes", stdin=json.dumps({"version": 1, "jobs": [job]}))
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _stream: True, raising=False)
@@ -220,7 +224,7 @@ def test_somebody_at_a_terminal_sees_an_odd_import_before_it_goes_on(monkeypatch
     ],
     ids=lambda arguments: " ".join(arguments).replace(_NAME, "NAME"),
 )
-def test_no_command_prints_what_cannot_be_seen(arguments: tuple[str, ...]) -> None:
+def test_no_command_prints_invisible_characters(arguments: tuple[str, ...]) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job(
             _NAME, Manual(), Command(argv=("true", "\u200b")), group=f"{_NAME}g", description=f"{_NAME}d"
@@ -231,7 +235,7 @@ def test_no_command_prints_what_cannot_be_seen(arguments: tuple[str, ...]) -> No
         assert "deploy" in f"{done.output}{done.exception}"
 
 
-def test_what_the_trash_says_can_be_pasted_into_a_shell() -> None:
+def test_names_in_the_trash_can_be_pasted_into_a_shell() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job(_NAME, Manual(), Command(argv=("true",)))
     removed = _halo("remove", _NAME, "--yes").output
@@ -241,7 +245,7 @@ def test_what_the_trash_says_can_be_pasted_into_a_shell() -> None:
         assert _hidden_in(output) == []
 
 
-def test_a_job_is_found_by_its_name_as_it_is_shown() -> None:
+def test_a_job_is_found_by_its_escaped_name() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job(_NAME, Manual(), Command(argv=("true",)))
     assert _halo("pause", _SHOWN_NAME).output == f"paused {_SHOWN_NAME}\n"

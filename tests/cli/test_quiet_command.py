@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from halo_scheduler import Manual
 from halo_scheduler.cli import halo
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import QuietTime, Weekday
 from halo_scheduler.service.scheduler import Scheduler
 
 _NOON = 1_735_732_800_000  # Wednesday, 2025-01-01T12:00Z
@@ -49,7 +49,7 @@ def test_without_any_it_says_how_to_begin() -> None:
     assert json.loads(_quiet("--json").output) == []
 
 
-def test_quiet_times_are_added_and_listed_with_what_holds_now() -> None:
+def test_quiet_hours_are_listed_with_a_mark_on_those_that_apply_now() -> None:
     done = _quiet("add", "Nights", "--from", "22:00", "--to", "6:00")
     assert done.output == "added quiet hours Nights: every day, 22:00–06:00\n"
     given = ("--from", "9:00", "--to", "13:00", "--days", "mon-fri,Sunday", "--group", "heavy", "--tz", "UTC")

@@ -62,7 +62,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("arguments", _READING, ids=" ".join)
-def test_what_only_shows_something_does_so(home: Path, arguments: list[str]) -> None:
+def test_reading_commands_work_on_a_read_only_disk(home: Path, arguments: list[str]) -> None:
     shown = CliRunner().invoke(halo, arguments, catch_exceptions=False)
     assert shown.exit_code == 0
     assert "cannot be written; check its permissions and its disk; showing what is stored" in shown.stderr
@@ -76,7 +76,7 @@ def test_the_jobs_are_those_that_are_there() -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_what_is_to_be_written_is_refused_in_words() -> None:
+def test_writing_commands_are_refused_with_a_sentence() -> None:
     with Scheduler.open_to_read() as scheduler, pytest.raises(StoreReadOnlyError, match="cannot be written"):
         scheduler.add_job("another", Every("1h"), Command(argv=("true",)))
 

@@ -65,7 +65,7 @@ def test_news_of_others_do_not_shorten_the_wait_for_a_start(
     assert begins(scheduler, "awaited")
 
 
-def test_whoever_follows_pauses_between_looks_however_much_news_there_is(
+def test_a_follower_of_output_pauses_between_polls_however_much_arrives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     paused: list[float] = []
@@ -91,13 +91,13 @@ def test_an_engine_that_is_only_busy_is_waited_for(scheduler: Scheduler) -> None
 
 
 @pytest.mark.usefixtures("lazy_engine")
-def test_what_the_engine_does_not_start_when_it_looks_waits(scheduler: Scheduler) -> None:
+def test_a_run_that_the_engine_does_not_start_at_once_is_reported_as_waiting(scheduler: Scheduler) -> None:
     first, second = (scheduler.trigger(scheduler.add_job(name, Manual())) for name in ("first", "second"))
     assert begins(scheduler, first)
     assert not begins(scheduler, second)
 
 
-def test_an_engine_that_does_not_look_is_not_waited_for_for_ever(
+def test_an_engine_that_does_not_respond_is_not_awaited_forever(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_MOMENT_S", "_PATIENCE_S"):

@@ -15,8 +15,7 @@ from commands import shell
 from halo_scheduler import Command, Cron, Every, HttpRequest, Manual, Policy, Prompt, action_from_dict
 from halo_scheduler.cli import halo
 from halo_scheduler.model import Follower, FollowOn, JobStatus, PathExists, Retry, StatusReason
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Agent
+from halo_scheduler.model.settings import Agent, QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 
 _FILE = """\
@@ -52,7 +51,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halo_scheduler.cli.terminal.confirm._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.terminal._open_terminal", lambda: None)
 
 
 def _halo(*arguments: str, stdin: str | bytes | None = None) -> Result:
@@ -96,7 +95,7 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
     assert jobs["backup"].followers == (Follower(job_id=jobs["alarm"].id, on=FollowOn.FAILURE),)
 
 
-def test_what_keeps_a_job_from_starting_is_shown_too() -> None:
+def test_the_reasons_that_keep_a_job_from_starting_are_shown_too() -> None:
     policy = "policy: {in_quiet_time: skip, caps: {runs_per_day: 3, cost_per_day: 1.5}}"
     done = _halo("import", "-", stdin=_FILE.replace("schedule: manual", f"schedule: manual\n    {policy}"))
     assert "      quiet    skipped in quiet hours\n" in done.stdout
@@ -171,7 +170,7 @@ def test_of_a_large_file_with_a_fault_not_everything_is_shown() -> None:
     assert "echo 150" in _halo("import", "-", "--skip-bad", stdin=f"{jobs}hello\n").stdout
 
 
-def test_what_a_terminal_would_obey_is_shown_as_text() -> None:
+def test_terminal_control_sequences_are_shown_as_text() -> None:
     nasty = _FILE.replace("/home,", '"\\e[2J\\e]0;x\\a/home",').replace(
         "group: night", 'description: "a\\e[31mb"'
     )
@@ -218,7 +217,7 @@ def test_an_export_is_imported_elsewhere_without_loss(home: Path, monkeypatch: p
     assert _halo("export", "--format", "json").stdout.startswith('{\n  "version": 1,')
 
 
-def test_an_export_of_some_jobs_holds_nothing_else() -> None:
+def test_an_export_of_some_jobs_contains_nothing_else() -> None:
     _halo("import", "-", "--yes", stdin=_FILE)
     written = _halo("export", "backup").stdout
     assert "name: backup" in written
@@ -230,7 +229,7 @@ def test_an_export_of_some_jobs_holds_nothing_else() -> None:
     assert "did you mean 'backup'?" in str(missing.exception)
 
 
-def test_an_export_says_which_followers_it_leaves_out() -> None:
+def test_an_export_lists_the_next_jobs_it_leaves_out() -> None:
     _halo("import", "-", "--yes", stdin=_FILE)
     _halo("remove", "alarm", "--yes")
     done = _halo("export")
@@ -238,7 +237,7 @@ def test_an_export_says_which_followers_it_leaves_out() -> None:
     assert "▲ backup: left out a follow-up job that no longer exists" in done.stderr
 
 
-def test_an_export_says_what_no_file_brings_along(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_lists_the_secrets_and_agents_it_only_names(monkeypatch: pytest.MonkeyPatch) -> None:
     with Scheduler.open() as scheduler:
         mine = Agent(name="mine", argv=("my agent", "{prompt}"))
         scheduler.settings.change(agents=(*scheduler.settings.read().agents, mine))
@@ -283,7 +282,7 @@ def test_a_file_that_cannot_be_written_is_named(home: Path, place: str, sentence
     assert done.stderr == f"Error: cannot write {home / place}: {sentence}\n"
 
 
-def test_the_name_of_the_file_says_what_is_written(home: Path) -> None:
+def test_the_file_name_decides_the_format(home: Path) -> None:
     _halo("import", "-", "--yes", stdin=_FILE)
     for name, beginning in {
         "x.cron": "# Jobs of Halo Scheduler as a crontab",
@@ -294,7 +293,7 @@ def test_the_name_of_the_file_says_what_is_written(home: Path) -> None:
         assert (home / name).read_text().startswith(beginning)
 
 
-def test_a_crontab_says_what_it_cannot_hold() -> None:
+def test_a_crontab_lists_the_settings_it_cannot_express() -> None:
     with Scheduler.open() as scheduler:
         add = scheduler.add_job
         add("disk", Cron("5 0 * * *"), Command(argv=("df", "-h", "/my disk")))

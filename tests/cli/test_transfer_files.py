@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from halo_scheduler import Command, Cron, Every, Job, Manual
+from halo_scheduler import Command, Cron, Every, Job, Manual, OnSession
 from halo_scheduler.cli import halo
-from halo_scheduler.model import Entry, JobStatus, StatusReason
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model import Entry, JobStatus, SessionEvent, StatusReason
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 
 _TRUE = Command(argv=("true",))
@@ -21,7 +21,7 @@ _TRUE = Command(argv=("true",))
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HALO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr("halo_scheduler.cli.terminal.confirm._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.terminal._open_terminal", lambda: None)
     return tmp_path
 
 
@@ -59,24 +59,22 @@ def test_a_crontab_is_imported_from_standard_input() -> None:
     crontab = "MAILTO=me\n# tidy up\n0 3 * * * /opt/tidy\n@reboot /opt/start\n17 * * * * \n"
     refused = _halo("import", "-", "--yes", stdin=crontab)
     assert refused.exit_code != 0
-    told = [line.partition(": ")[0::2] for line in refused.stdout.splitlines()[-5:]]
+    told = [line.partition(": ")[0::2] for line in refused.stdout.splitlines()[-4:]]
     assert [place for place, _ in told] == [
         "Skipped:",
         "  ◌ line 1",
-        "  ◌ line 4",
         "Errors:",
         "  ■ line 5",
     ]
     assert told[1][1].startswith("MAILTO=me: Halo sends no mail")
-    assert told[2][1].startswith("@reboot /opt/start: @reboot isn't a schedule; leave this line")
-    assert told[4][1].startswith("there is no command after the time")
+    assert told[3][1].startswith("there is no command after the time")
     assert _halo("import", "-", "--yes", "--skip-bad", stdin=crontab).exit_code == 0
-    (job,) = _jobs().values()
-    assert (job.name, job.schedule, job.status_reason) == (
-        "tidy up",
+    jobs = _jobs()
+    assert (jobs["tidy up"].schedule, jobs["tidy up"].status_reason) == (
         Cron("0 3 * * *"),
         StatusReason.IMPORTED,
     )
+    assert jobs["start"].schedule == OnSession(SessionEvent.BOOT)
     assert "No changes." in _halo("import", "-", "--skip-bad", stdin=crontab).stdout
 
 
@@ -158,7 +156,7 @@ def test_of_several_files_one_that_is_none_can_be_skipped(home: Path) -> None:
     assert set(_jobs()) == {"b"}
 
 
-def test_what_was_put_over_a_unit_counts(home: Path) -> None:
+def test_drop_ins_of_a_unit_are_applied(home: Path) -> None:
     _write(home / "b.timer", "[Timer]\nOnCalendar=daily\n")
     _write(home / "b.service", "[Service]\nExecStart=/bin/b\nNice=5\n")
     for unit in ("b.timer.d", "b.service.d"):
@@ -172,7 +170,7 @@ def test_what_was_put_over_a_unit_counts(home: Path) -> None:
     assert (job.schedule, job.action) == (Cron("0 * * * *"), Command(argv=("/bin/other",)))
 
 
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for(home: Path) -> None:
+def test_a_pipe_without_a_writer_is_not_awaited(home: Path) -> None:
     os.mkfifo(home / "pipe")
     os.mkfifo(home / "b.service")
     _write(home / "b.timer", "[Timer]\nOnCalendar=daily\n")
@@ -180,7 +178,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(home: Path) -> None:
     assert "its service has no ExecStart" in _halo("import", home / "b.timer").stdout
 
 
-def test_a_unit_is_looked_for_beside_its_timer_only(home: Path) -> None:
+def test_a_unit_is_searched_only_beside_its_timer(home: Path) -> None:
     (home / "units").mkdir()
     _write(home / "b.service", "[Service]\nExecStart=/bin/b\n")
     _write(home / "units" / "b.timer", "[Timer]\nOnCalendar=daily\nUnit=../b.service\n")
@@ -196,7 +194,7 @@ def test_a_pipe_is_read_to_its_end() -> None:
     assert set(_jobs()) == {"tidy"}
 
 
-def test_nothing_is_stored_when_nobody_sees_what_it_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_stored_without_a_terminal_to_confirm(monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
@@ -218,7 +216,7 @@ def test_an_agent_becomes_a_group_of_prompts(home: Path) -> None:
     assert _jobs()["coder/look"].group == "coder"
 
 
-def test_jobs_become_what_the_files_say(folder: Path) -> None:
+def test_jobs_are_changed_to_match_the_files(folder: Path) -> None:
     done = _halo("apply", folder, "--yes")
     assert done.exit_code == 0
     jobs = _jobs()
@@ -264,7 +262,7 @@ def test_two_limits_for_a_group_are_a_fault(folder: Path) -> None:
     assert _halo("apply", folder, "--yes").exit_code == 0
 
 
-def test_enabled_is_what_the_file_says_and_pauses_stay(folder: Path) -> None:
+def test_enabled_comes_from_the_file_and_pauses_are_kept(folder: Path) -> None:
     _halo("apply", folder, "--yes")
     with Scheduler.open() as scheduler:
         jobs = {job.name: job.id for job in scheduler.list_jobs()}
@@ -335,7 +333,7 @@ def test_an_empty_folder_never_removes_everything(home: Path) -> None:
     assert set(_jobs()) == {"mine"}
 
 
-def test_quiet_times_are_pruned_only_where_the_files_speak_of_them(folder: Path) -> None:
+def test_quiet_hours_are_pruned_only_if_the_files_have_some(folder: Path) -> None:
     with Scheduler.open() as scheduler:
         scheduler.settings.change(quiet_times=(QuietTime(name="Old"),))
     _halo("apply", folder, "--prune", "--yes")

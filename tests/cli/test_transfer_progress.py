@@ -36,7 +36,7 @@ def _at_terminal(monkeypatch: pytest.MonkeyPatch, patience_s: float = 0.0) -> _T
     return terminal
 
 
-def test_work_that_takes_long_is_shown_with_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_imports_show_their_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = _at_terminal(monkeypatch)
     with progress("Storing", 10_000) as update:
         update(2_500)

@@ -41,7 +41,7 @@ def _jobs() -> dict[str, Job]:
         return {job.name: job for job in scheduler.list_jobs()}
 
 
-def test_the_trash_shows_what_was_removed_and_how_long_it_is_kept() -> None:
+def test_the_trash_lists_removed_jobs_and_how_long_they_are_kept() -> None:
     assert _halo("trash").output == "the trash is empty\n"
     job_id = _add("backup", removed=True)
     heading, line = _halo("trash").output.splitlines()
@@ -54,7 +54,7 @@ def test_the_trash_shows_what_was_removed_and_how_long_it_is_kept() -> None:
     assert (data["id"], data["name"], data["kept_until"] - data["removed_at"]) == (job_id, "backup", TRASH_MS)
 
 
-def test_a_job_comes_back_by_name_or_by_the_beginning_of_its_id() -> None:
+def test_a_job_is_restored_by_name_or_id_prefix() -> None:
     first, second = _add("backup", removed=True), _add("backup", removed=True)
     assert _halo("trash", "restore", first[:8]).output.startswith("restored backup; next: ")
     assert _jobs()["backup"].id == first
@@ -67,7 +67,7 @@ def test_a_job_comes_back_by_name_or_by_the_beginning_of_its_id() -> None:
     assert _jobs()["backup"].id == second
 
 
-def test_what_is_not_in_the_trash_cannot_come_back() -> None:
+def test_a_job_that_is_not_in_the_trash_cannot_be_restored() -> None:
     _add("backup")
     _add("report", removed=True)
     for wanted, sentence in (
@@ -113,7 +113,7 @@ def test_a_copy_may_have_a_name_and_run_at_once() -> None:
 
 
 @pytest.mark.parametrize("reason", [StatusReason.ASSISTANT, StatusReason.IMPORTED])
-def test_a_copy_of_what_awaits_review_awaits_it_as_well(reason: StatusReason) -> None:
+def test_a_copy_of_a_job_under_review_needs_a_review_too(reason: StatusReason) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("made", Every("1h"), paused_by=reason)
     assert "enable it with: halo resume" in _halo("duplicate", "made", "again", "--enable").output
@@ -121,7 +121,7 @@ def test_a_copy_of_what_awaits_review_awaits_it_as_well(reason: StatusReason) ->
     assert (again.status, again.status_reason) == (JobStatus.PAUSED, reason)
 
 
-def test_a_copy_of_what_is_over_is_refused() -> None:
+def test_a_copy_of_a_finished_one_time_job_is_refused() -> None:
     long_ago = ManualClock(START)
     with Scheduler.open(clock=long_ago) as scheduler:
         scheduler.add_job("party", Once(START + 1_000))

@@ -32,7 +32,7 @@ from halo_scheduler.model import (
     Trigger,
     Waiting,
 )
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.model.words import Shortage
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -87,7 +87,7 @@ def test_a_start_that_is_retried_is_shown_as_waiting_and_not_as_running() -> Non
     assert "running" in _halo("list").output
 
 
-def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:
+def test_a_waiting_job_names_its_reason_in_every_listing() -> None:
     with Scheduler.open() as scheduler:
         backup, sync, other = (scheduler.add_job(name, Every("1h")) for name in ("backup", "sync", "other"))
         until = scheduler._clock.now_ms() + _HOUR
@@ -112,7 +112,7 @@ def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:
     assert other
 
 
-def test_a_chain_run_that_waits_is_shown_with_what_it_follows() -> None:
+def test_a_waiting_chain_run_is_shown_with_the_job_that_triggered_it() -> None:
     with Scheduler.open() as scheduler:
         backup, report = scheduler.add_job("backup", Manual()), scheduler.add_job("report", Manual())
         cause = let_chain_wait(scheduler, backup, report, NETWORK, waits_until=4_000_000_000_000)
@@ -145,7 +145,7 @@ def test_chain_runs_that_pile_up_are_shown_in_one_line() -> None:
     assert len(json.loads(_halo("status", "--json").output)["waiting_runs"]) == 5
 
 
-def test_both_sides_of_a_chain_are_shown_with_what_stands_in_its_way() -> None:
+def test_both_ends_of_a_chain_are_shown_with_what_blocks_it() -> None:
     with Scheduler.open() as scheduler:
         report, alarm = scheduler.add_job("report", Manual()), scheduler.add_job("alarm", Manual())
         followers = (Follower(job_id=report), Follower(job_id=alarm, on=FollowOn.FAILURE))
@@ -164,7 +164,7 @@ def test_both_sides_of_a_chain_are_shown_with_what_stands_in_its_way() -> None:
     ]
 
 
-def test_the_list_tells_after_what_a_job_runs_that_has_no_time_of_its_own() -> None:
+def test_the_list_names_the_job_that_triggers_a_manual_one() -> None:
     with Scheduler.open() as scheduler:
         report, alarm, both = (scheduler.add_job(name, Manual()) for name in ("report", "alarm", "own"))
         scheduler.update_job(both, schedule=Every("1h"))
@@ -177,7 +177,7 @@ def test_the_list_tells_after_what_a_job_runs_that_has_no_time_of_its_own() -> N
     assert "  after 3 other jobs  " in _halo("list", "alarm").output
 
 
-def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
+def test_conditions_and_the_choice_for_quiet_hours_are_shown() -> None:
     conditions = (PathExists(path="/mnt/x"), Load(below=2))
     policy = Policy(conditions=conditions, condition_deadline="2h", in_quiet_time=InQuietTime.SKIP)
     with Scheduler.open() as scheduler:
@@ -210,6 +210,7 @@ def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
             "2 retries after 1 min 30 s",
         ),
         (Command(argv=("x",)), Policy(catch_up=CatchUp.SKIP), "does not catch up"),
+        (Command(argv=("x",)), Policy(catch_up=CatchUp.ALL), "catches up each of up to 10 runs"),
         (Command(argv=("x",)), Policy(catch_up_max_age="1d"), "catches up once within 1 day"),
         (Command(argv=("x",)), Policy(backoff=Backoff.none()), "no back-off"),
         (Command(argv=("x",)), Policy(backoff=Backoff.double()), "failures double the interval"),
@@ -221,8 +222,13 @@ def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
         (Command(argv=("x",)), Policy(limits=Limits(min_ms=60_000)), "at least 1 min until the next run"),
         (Command(argv=("x",)), Policy(limits=Limits(max_ms=_HOUR)), "at most 1 h until the next run"),
         (Command(argv=("x",)), Policy(jitter_percent=5), "random delay up to 5 %"),
+        (
+            Command(argv=("x",)),
+            Policy(jitter="90m", is_jitter_fixed=True),
+            "random delay up to 90 minutes, the same for each run",
+        ),
         (Command(argv=("x",)), Policy(notify=Notify.ALL), "notifies about every run"),
-        (Prompt(text="x"), Policy(reads_lines=False), "ignores directives"),
+        (Prompt(text="x"), Policy(reads_lines=False), "ignores output commands"),
         (
             Command(argv=("x",), success_codes=(0, 3), no_work_code=75, needs_input_code=76, grace="1m"),
             Policy(),
@@ -235,13 +241,13 @@ def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
         ),
     ],
 )
-def test_what_is_not_as_usual_is_shown(action: Action, policy: Policy, words: str) -> None:
+def test_settings_that_differ_from_the_default_are_shown(action: Action, policy: Policy, words: str) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("job", Every("1h"), action, policy=policy)
     assert words in _halo("show", "job").output
 
 
-def test_advice_is_shown_with_who_gave_it_why_and_for_how_long() -> None:
+def test_hints_are_shown_with_source_reason_and_expiry() -> None:
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("poll", Every("1h"))
         scheduler.propose_interval(job_id, "5m", "2h", "queue is long", source=HintSource.USER)

@@ -110,13 +110,13 @@ def test_every_verdict_has_its_sign_and_words() -> None:
 
 
 @pytest.mark.usefixtures("at_8_35")
-def test_what_makes_no_sense_is_refused(home: Path) -> None:
+def test_invalid_times_are_refused(home: Path) -> None:
     _past(home, Manual())
     assert isinstance(_halo("why", "backup", "--at", "soon").exception, ScheduleError)
 
 
 @pytest.mark.usefixtures("at_8_35")
-def test_conditions_are_looked_at_only_when_no_time_is_given(home: Path) -> None:
+def test_conditions_are_checked_only_without_a_given_time(home: Path) -> None:
     _past(home, Every("15m"), policy=Policy(conditions=(PathExists(path="/nowhere"),)))
     look = "  When /nowhere is there: not now. /nowhere is not there.\n"
     assert look in _why()

@@ -12,7 +12,7 @@ from process_probe import until
 from stand_in_services import Buses, MutterService, PowerService, private_buses
 
 from halo_scheduler.actions.threads import DaemonPool
-from halo_scheduler.conditions.looking import Look, look_at
+from halo_scheduler.conditions.probes import ProbeResult, probe
 from halo_scheduler.conditions.surroundings import Finding, ObservedSurroundings
 from halo_scheduler.host.observer import Happening, Interest
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
@@ -61,11 +61,11 @@ class _Desk:
     def _count(self) -> None:
         self.told += 1
 
-    def _look(self, condition: Condition) -> Look:
+    def _look(self, condition: Condition) -> ProbeResult:
         self.looks.append(condition)
         during, self.during_look = self.during_look, lambda: None
         during()
-        return Look(self.holds, _look(len(self.looks)))
+        return ProbeResult(self.holds, _look(len(self.looks)))
 
     def _observe(self, happened: Callable[[Collection[Happening]], None]) -> _Desk:
         self.happened = happened
@@ -77,13 +77,13 @@ def desk() -> _Desk:
     return _Desk()
 
 
-def test_what_was_never_looked_at_is_not_known_and_a_look_begins(desk: _Desk) -> None:
+def test_an_unknown_condition_is_probed(desk: _Desk) -> None:
     assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
     assert len(desk.waiting) == 1
     assert desk.told == 0
 
 
-def test_a_look_tells_that_something_new_is_known(desk: _Desk) -> None:
+def test_a_finished_probe_publishes_its_result(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.work()
     assert desk.told == 1
@@ -91,7 +91,7 @@ def test_a_look_tells_that_something_new_is_known(desk: _Desk) -> None:
     assert not desk.waiting
 
 
-def test_a_look_that_could_not_begin_is_begun_anew(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_that_could_not_start_is_started_again(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as context:
         context.setattr(desk.surroundings, "_submit", _find_no_thread)
         assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
@@ -100,7 +100,7 @@ def test_a_look_that_could_not_begin_is_begun_anew(desk: _Desk, monkeypatch: pyt
     assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, _look(1))
 
 
-def test_a_look_that_a_happening_could_not_begin_is_begun_by_the_next_question(
+def test_a_probe_that_an_event_could_not_start_is_started_by_the_next_query(
     desk: _Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
@@ -117,7 +117,7 @@ def _find_no_thread(_: Callable[[], None]) -> None:
     raise RuntimeError("can't start new thread")
 
 
-def test_what_is_known_is_fresh_for_ten_seconds(desk: _Desk) -> None:
+def test_a_result_is_fresh_for_ten_seconds(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.work()
     assert desk.surroundings.find(MainsPower(), _NOW + 10_000).holds is False
@@ -126,13 +126,13 @@ def test_what_is_known_is_fresh_for_ten_seconds(desk: _Desk) -> None:
     assert desk.surroundings.find(MainsPower(), _NOW + 10_001) == Finding(False, _look(2))
 
 
-def test_what_was_found_before_the_clock_went_back_is_not_fresh(desk: _Desk) -> None:
+def test_a_result_from_before_the_clock_was_set_back_is_not_fresh(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.work()
     assert desk.surroundings.find(MainsPower(), _NOW - 1) == _UNKNOWN
 
 
-def test_there_is_one_look_at_a_condition_at_a_time(desk: _Desk) -> None:
+def test_only_one_probe_of_a_condition_runs_at_a_time(desk: _Desk) -> None:
     for after_ms in (0, 5, 60_000, 3_600_000):
         assert desk.surroundings.find(PathExists(path="/mnt/dead"), _NOW + after_ms) == _UNKNOWN
         desk.surroundings.watch([])
@@ -164,7 +164,7 @@ def _ask(desk: _Desk, now_ms: int) -> None:
     desk.surroundings.find(MainsPower(), now_ms)
 
 
-def test_a_happening_causes_a_look_at_once_and_a_change_is_reported(desk: _Desk) -> None:
+def test_an_event_starts_a_probe_at_once_and_a_change_is_published(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.surroundings.find(Network(), _NOW)
     desk.surroundings.watch([MainsPower(), Network()])
@@ -180,7 +180,7 @@ def test_a_happening_causes_a_look_at_once_and_a_change_is_reported(desk: _Desk)
     assert desk.surroundings.find(Network(), _NOW).holds is False
 
 
-def test_a_happening_that_changed_nothing_does_not_affect_others(desk: _Desk) -> None:
+def test_an_event_without_a_change_does_not_affect_others(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.surroundings.watch([MainsPower()])
     desk.work()
@@ -190,7 +190,7 @@ def test_a_happening_that_changed_nothing_does_not_affect_others(desk: _Desk) ->
     assert desk.told == 1
 
 
-def test_what_is_doubted_is_not_believed_until_it_was_looked_at_again(desk: _Desk) -> None:
+def test_an_invalidated_result_is_not_used_until_the_next_probe(desk: _Desk) -> None:
     desk.holds = True
     desk.surroundings.find(MainsPower(), _NOW)
     desk.surroundings.watch([MainsPower()])
@@ -203,7 +203,7 @@ def test_what_is_doubted_is_not_believed_until_it_was_looked_at_again(desk: _Des
     assert desk.surroundings.find(MainsPower(), _NOW).holds is True
 
 
-def test_a_happening_during_a_look_causes_another(desk: _Desk) -> None:
+def test_an_event_during_a_probe_starts_another(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.surroundings.watch([MainsPower()])
     desk.during_look = lambda: desk.happened({Happening.POWER})
@@ -212,7 +212,7 @@ def test_a_happening_during_a_look_causes_another(desk: _Desk) -> None:
     assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, _look(2))
 
 
-def test_nothing_is_looked_at_that_nobody_waits_for(desk: _Desk) -> None:
+def test_conditions_that_no_job_waits_for_are_not_probed(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.work()
     desk.surroundings.watch([])
@@ -221,7 +221,7 @@ def test_nothing_is_looked_at_that_nobody_waits_for(desk: _Desk) -> None:
     assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
 
 
-def test_what_is_waited_for_is_followed(desk: _Desk) -> None:
+def test_awaited_conditions_are_observed(desk: _Desk) -> None:
     watch = desk.surroundings.watch
     watch([MainsPower(), Network(), Network(host="nas", port=1), PathExists(path="/x"), Load(below=1)])
     watch([Idle(idle="5m"), Idle(idle="1h")])
@@ -243,9 +243,7 @@ def test_closing_follows_nothing_any_more(desk: _Desk) -> None:
     assert desk.is_closed
 
 
-def test_a_look_that_breaks_is_reported_and_tried_again(
-    desk: _Desk, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_probe_that_raises_is_logged_and_repeated(desk: _Desk, caplog: pytest.LogCaptureFixture) -> None:
     def break_down() -> None:
         raise RuntimeError("broken")
 
@@ -264,7 +262,7 @@ def test_a_look_that_breaks_is_reported_and_tried_again(
 class _Machine:
     """The surroundings of the real machine, with threads, as the engine has them."""
 
-    def __init__(self, look: Callable[[Condition], Look] = look_at) -> None:
+    def __init__(self, look: Callable[[Condition], ProbeResult] = probe) -> None:
         self._changes: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.surroundings = ObservedSurroundings(
             DaemonPool().submit, lambda: self._changes.put(None), look=look
@@ -305,7 +303,7 @@ def buses(monkeypatch: pytest.MonkeyPatch) -> Iterator[Buses]:
 def test_the_plug_is_noticed_at_once(buses: Buses, machine: _Machine) -> None:
     with PowerService(buses, on_battery=True) as upower:
         assert machine.wait_for(MainsPower(), holds=False).state == message(
-            MessageKind.POWER, is_on_mains=False
+            MessageKind.CONDITION_STATE, of="power", is_on_mains=False
         )
         upower.set_on_battery(False)
         machine.wait_for(MainsPower(), holds=True)
@@ -319,7 +317,7 @@ def test_an_absence_is_noticed_at_once(buses: Buses, machine: _Machine) -> None:
         mutter.wait_for_call("AddIdleWatch")
         mutter.set_idle(600_000)
         assert machine.wait_for(Idle(idle="10m"), holds=True).state == message(
-            MessageKind.LAST_INPUT, ago_ms=600_000
+            MessageKind.CONDITION_STATE, of="idle", ago_ms=600_000
         )
 
 
@@ -329,14 +327,14 @@ def test_a_desktop_that_comes_later_is_noticed(buses: Buses, machine: _Machine) 
         machine.wait_for(Idle(idle="10m"), holds=True)
 
 
-def test_a_drive_that_does_not_answer_holds_up_nothing_else() -> None:
+def test_a_drive_that_does_not_respond_delays_nothing_else() -> None:
     dead, alive = PathExists(path="/mnt/dead"), PathExists(path="/mnt/alive")
     is_back = threading.Event()
 
-    def look(condition: Condition) -> Look:
+    def look(condition: Condition) -> ProbeResult:
         if condition == dead:
             is_back.wait()
-        return Look(True, _look(1))
+        return ProbeResult(True, _look(1))
 
     machine = _Machine(look)
     before = threading.active_count()

@@ -19,9 +19,8 @@ from process_probe import until
 from halo_scheduler import Every
 from halo_scheduler.doctor import examination
 from halo_scheduler.doctor.database import check_database, check_disk, check_users, open_database
-from halo_scheduler.doctor.findings import Finding, Mark, Topic, size_of
 from halo_scheduler.doctor.permissions import check_permissions
-from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.doctor.scene import Finding, Mark, Scene, Topic, size_of
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.service.settings import make_backup
 from halo_scheduler.store.schema import NEWEST
@@ -68,7 +67,7 @@ def _set_version(path: Path, version: int) -> None:
     connection.close()
 
 
-def test_a_file_in_the_place_of_the_folder_is_wrong_and_left_alone(tmp_path: Path) -> None:
+def test_a_file_instead_of_the_data_folder_is_reported_and_left_alone(tmp_path: Path) -> None:
     place = tmp_path / "mine.txt"
     place.touch(mode=0o644)
     store, findings = open_database(place / "halo.db")
@@ -78,14 +77,14 @@ def test_a_file_in_the_place_of_the_folder_is_wrong_and_left_alone(tmp_path: Pat
     assert not [finding for finding in found_by(check_permissions, place / "halo.db") if finding.mend]
 
 
-def test_a_whole_database_is_counted_and_left_as_it_is(path: Path) -> None:
+def test_an_intact_database_is_counted_and_not_changed(path: Path) -> None:
     assert _opened(path) == []
     (finding,) = found_by(check_database, path)
     assert finding.mark is Mark.FINE
     assert "1 job" in finding.what
 
 
-def test_looking_makes_no_database(tmp_path: Path) -> None:
+def test_checking_creates_no_database(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "halo.db"
     store, findings = open_database(path)
     assert store is None
@@ -106,7 +105,7 @@ def test_a_database_that_is_gone_is_to_be_restored(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"junk" * 2_000, b"SQLite format 3\0" + b"\xff" * 8_000])
-def test_what_is_no_database_is_reported_and_kept(path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_reported_and_kept(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     finding = only(_opened(path))
     assert finding.mark is Mark.WRONG
@@ -121,7 +120,7 @@ def test_a_page_that_was_overwritten_is_noticed(path: Path) -> None:
     assert only(_opened(path)).mark is Mark.WRONG
 
 
-def test_a_folder_in_its_place_is_no_crash(path: Path) -> None:
+def test_a_folder_instead_of_the_database_causes_no_crash(path: Path) -> None:
     path.unlink()
     path.mkdir()
     assert only(_opened(path)).mark is Mark.WRONG
@@ -139,7 +138,7 @@ def test_a_newer_database_names_the_backup_that_was_made_before(path: Path) -> N
     assert str(newer.path) not in only(_opened(path)).advice
 
 
-def test_an_older_database_is_not_brought_up_to_date_by_looking(path: Path) -> None:
+def test_checking_does_not_upgrade_an_older_database(path: Path) -> None:
     _set_version(path, NEWEST - 1)
     assert only(_opened(path)).mark is Mark.LOOK
     connection = apsw.Connection(str(path))
@@ -163,7 +162,7 @@ def test_the_database_of_another_program_is_none_of_ours(path: Path) -> None:
     assert "another program" in only(_opened(path)).what
 
 
-def test_a_database_that_somebody_keeps_to_himself_is_reported(path: Path) -> None:
+def test_a_database_locked_by_another_process_is_reported(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
     connection.execute("BEGIN IMMEDIATE; UPDATE scheduler_jobs SET errors = 1; COMMIT").fetchall()
@@ -173,7 +172,7 @@ def test_a_database_that_somebody_keeps_to_himself_is_reported(path: Path) -> No
     connection.close()
 
 
-def test_what_is_still_in_the_journal_counts(path: Path) -> None:
+def test_records_in_the_write_ahead_log_count(path: Path) -> None:
     with Scheduler.open(path) as scheduler:
         scheduler.add_job("in the journal", Every("1h"))
         with scene_of(path) as scene:
@@ -196,13 +195,13 @@ def test_a_journal_on_a_disk_that_cannot_be_written_hides_only_itself(path: Path
     folder.chmod(0o755)
 
 
-def test_who_may_not_read_it_is_told_so(passable: Path) -> None:
+def test_a_user_without_read_permission_is_told_so(passable: Path) -> None:
     passable.chmod(0o000)
     passable.parent.chmod(0o755)
     assert seen_by_nobody(passable) == f"None ['You may not read {passable}.']"
 
 
-def test_a_folder_that_its_owner_may_not_use_is_reported_and_mended(
+def test_a_folder_that_its_owner_cannot_use_is_reported_and_fixed(
     path: Path, passable: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = passable.parent
@@ -222,7 +221,7 @@ def test_a_folder_that_its_owner_may_not_use_is_reported_and_mended(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has folders that are closed to others for good")
-def test_a_folder_of_somebody_else_is_reported(path: Path, passable: Path) -> None:
+def test_a_folder_of_another_user_is_reported(path: Path, passable: Path) -> None:
     passable.parent.chmod(0o700)
     looked, left, mended = mended_by_nobody(passable, other=path)
     assert looked[:2] == [
@@ -253,7 +252,7 @@ def test_a_program_that_writes_into_a_deleted_database_is_named(path: Path) -> N
 @pytest.mark.parametrize(
     ("free", "mark"), [(1_000, Mark.WRONG), (100_000_000, Mark.LOOK), (10_000_000_000, None)]
 )
-def test_a_full_disk_is_said_before_it_hurts(
+def test_a_nearly_full_disk_is_reported(
     path: Path, monkeypatch: pytest.MonkeyPatch, free: int, mark: Mark | None
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: _Usage(free))
@@ -271,16 +270,14 @@ def test_a_read_only_disk_is_reported(path: Path, monkeypatch: pytest.MonkeyPatc
     assert (finding.mark, "read-only" in finding.what) == (Mark.WRONG, True)
 
 
-def test_a_journal_without_end_is_reported(path: Path) -> None:
+def test_a_huge_write_ahead_log_is_reported(path: Path) -> None:
     with Scheduler.open(path) as scheduler:
         scheduler.add_job("other", Every("1h"))
         os.truncate(path.with_name("halo.db-wal"), 300 << 20)
         assert "journal" in only(found_by(check_database, path)).what
 
 
-def test_who_begins_to_write_while_it_is_looked_at_is_seen(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_starts_during_the_check_is_seen(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writers: list[Scheduler] = []
 
     def write(_scene: Scene) -> list[Finding]:
@@ -312,7 +309,7 @@ def test_a_check_that_fails_keeps_no_other_from_being_made(
     ]
 
 
-def test_what_cannot_be_mended_is_reported_and_still_counts(
+def test_a_problem_that_cannot_be_fixed_is_reported_and_still_counts(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.chmod(0o644)

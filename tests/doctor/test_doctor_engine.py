@@ -16,18 +16,19 @@ from marking import set_mark
 from past_runs import Past
 from process_probe import end_all, until
 
-from halo_scheduler import Command, Every, Outcome
+from halo_scheduler import Command, Every, OnWebhook, Outcome
 from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.doctor.backups import check_backups
-from halo_scheduler.doctor.engine import check_engine, check_processes, check_spool
-from halo_scheduler.doctor.findings import Mark
-from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.doctor.database import check_backups
+from halo_scheduler.doctor.engine import check_engine, check_processes, check_spool, check_webhooks
+from halo_scheduler.doctor.scene import Mark
+from halo_scheduler.doctor.surroundings import check_zone
 from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.host.process import own_identity
 from halo_scheduler.host.process_tree import MARK, mark_of
 from halo_scheduler.ipc.client import socket_path
+from halo_scheduler.model.webhooks import ListenerState, Place
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
 
@@ -80,26 +81,26 @@ def test_jobs_that_nothing_runs_are_reported(scheduler: Scheduler) -> None:
 
 
 @pytest.mark.usefixtures("listening")
-def test_an_engine_at_work_is_named(scheduler: Scheduler) -> None:
+def test_a_running_engine_is_named(scheduler: Scheduler) -> None:
     scheduler._store.lease.take(_row())
     (finding,) = found_by(check_engine, scheduler.path, _NOW + 1_000)
     assert finding.mark is Mark.FINE
     assert f"the Halo daemon (process {os.getpid()})" in finding.what
 
 
-def test_an_engine_that_cannot_be_told_of_changes_is_reported(scheduler: Scheduler) -> None:
+def test_an_engine_without_a_socket_is_reported(scheduler: Scheduler) -> None:
     scheduler._store.lease.take(_row())
     assert "isn't notified" in only(found_by(check_engine, scheduler.path, _NOW)).what
 
 
 @pytest.mark.usefixtures("listening")
-def test_an_engine_that_stands_still_is_wrong(scheduler: Scheduler) -> None:
+def test_an_engine_that_hangs_is_a_problem(scheduler: Scheduler) -> None:
     scheduler._store.lease.take(_row())
     finding = only(found_by(check_engine, scheduler.path, _NOW + LEASE_MS + 60_000))
     assert (finding.mark, "4 min ago" in finding.what) == (Mark.WRONG, True)
 
 
-def test_an_engine_that_died_is_named_with_what_it_left(scheduler: Scheduler) -> None:
+def test_a_dead_engine_is_named_with_the_runs_it_left(scheduler: Scheduler) -> None:
     past = Past(scheduler)
     past.run(past.job(), outcome=Outcome.RUNNING, finished_at=None)
     scheduler._store.lease.take(_row(pid=2**22 + 1))
@@ -232,7 +233,7 @@ def test_files_that_may_still_be_read_are_left_alone(
     assert is_fine(found_by(check_spool, scheduler.path, _NOW))
 
 
-def test_nothing_is_deleted_while_somebody_writes_into_a_lost_database(
+def test_nothing_is_deleted_while_a_process_writes_to_a_deleted_database(
     scheduler: Scheduler, sleeper: list[subprocess.Popen[bytes]]
 ) -> None:
     _leave(scheduler, "unknown")
@@ -245,3 +246,29 @@ def test_nothing_is_deleted_while_somebody_writes_into_a_lost_database(
     copy.write_bytes(path.read_bytes())
     copy.replace(path)
     assert is_fine(found_by(check_spool, path, _NOW))
+
+
+# --- Webhooks ------------------------------------------------------------------------------------------
+
+
+def _say_webhooks(scheduler: Scheduler) -> tuple[Mark, str]:
+    (found,) = found_by(check_webhooks, scheduler.path)
+    return found.mark, found.what
+
+
+def test_what_is_open_is_said(scheduler: Scheduler) -> None:
+    assert _say_webhooks(scheduler) == (Mark.FINE, "Webhooks: off.")
+    scheduler.add_job("deploy", OnWebhook())
+    assert _say_webhooks(scheduler) == (Mark.LOOK, "Webhooks: off (1 job with a webhook).")
+    scheduler.settings.change(webhooks=True)
+    scheduler._store.lease.take(_row())
+    state = ListenerState(place=Place("127.0.0.1", 8787), since=_NOW)
+    scheduler._store.webhooks.save_listener(state)
+    assert _say_webhooks(scheduler) == (Mark.FINE, "Webhooks: listening on 127.0.0.1:8787, 1 job.")
+    scheduler._store.webhooks.save_listener(replace(state, fault="it is in use"))
+    assert _say_webhooks(scheduler) == (Mark.WRONG, "Webhooks: not open: it is in use.")
+
+
+def test_a_port_that_is_open_to_other_computers_is_a_warning(scheduler: Scheduler) -> None:
+    scheduler.settings.change(webhooks=True, webhook_address="0.0.0.0")  # noqa: S104 - nothing is bound here
+    assert _say_webhooks(scheduler)[0] is Mark.LOOK

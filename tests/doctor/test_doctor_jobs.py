@@ -11,15 +11,14 @@ import pytest
 from checkup import everything_in, found_by, is_fine, only
 
 from halo_scheduler import Command, Every, Manual, Policy, Prompt
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions.probes import ConditionState
+from halo_scheduler.doctor import jobs
 from halo_scheduler.doctor import jobs as doctor_jobs
-from halo_scheduler.doctor import programs
-from halo_scheduler.doctor.findings import Finding, Mark
-from halo_scheduler.doctor.jobs import check_jobs
-from halo_scheduler.doctor.programs import check_programs
+from halo_scheduler.doctor.jobs import check_jobs, check_programs
+from halo_scheduler.doctor.scene import Finding, Mark
 from halo_scheduler.model import Action, Condition, Follower, Load, Network
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.settings import Agent
-from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.service.scheduler import Scheduler
 
 
@@ -37,7 +36,7 @@ def _marks(findings: list[Finding]) -> list[Mark]:
 # --- Programs --------------------------------------------------------------------------------------------
 
 
-def test_jobs_whose_programs_are_there_are_fine(scheduler: Scheduler, tmp_path: Path) -> None:
+def test_jobs_whose_programs_exist_are_fine(scheduler: Scheduler, tmp_path: Path) -> None:
     (tmp_path / "items").mkdir()
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
@@ -65,7 +64,7 @@ def test_jobs_whose_programs_are_there_are_fine(scheduler: Scheduler, tmp_path: 
     ],
     ids=["program", "directory", "agent", "agent's program", "items"],
 )
-def test_what_is_missing_is_said_of_each_job(
+def test_the_missing_program_of_each_job_is_named(
     scheduler: Scheduler, action: Command | Prompt, why: str
 ) -> None:
     missing = Agent(name="claude", argv=("no-such-agent", "-p"))
@@ -78,7 +77,7 @@ def test_what_is_missing_is_said_of_each_job(
     assert finding.advice == "Look at it with: halo show 'my job'"
 
 
-def test_a_paused_job_is_only_to_be_looked_at_and_a_disabled_one_not_at_all(scheduler: Scheduler) -> None:
+def test_a_paused_job_is_a_warning_and_a_disabled_one_is_not_checked(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("paused", Every("1h"), Command(argv=("no-such-program",)))
     scheduler.pause_job(job_id)
     scheduler.add_job("off", Every("1h"), Command(argv=("no-such-program",)), enabled=False)
@@ -101,8 +100,8 @@ def test_a_drive_that_does_not_answer_is_not_waited_for(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over = threading.Event()
-    monkeypatch.setattr(programs, "_LIMIT_S", 0.02)
-    monkeypatch.setattr(programs, "_require_all", lambda *_: over.wait())
+    monkeypatch.setattr(jobs, "_LIMIT_S", 0.02)
+    monkeypatch.setattr(jobs, "_require_all", lambda *_: over.wait())
     for index in range(5):
         scheduler.add_job(f"job {index}", Every("1h"), Command(argv=("true",)))
     findings = found_by(check_programs, scheduler.path)
@@ -123,7 +122,7 @@ def test_a_login_shell_that_tells_nothing_is_reported(
 # --- What is stored --------------------------------------------------------------------------------------
 
 
-def test_a_job_that_cannot_be_read_is_named_and_left_as_it_is(scheduler: Scheduler, tmp_path: Path) -> None:
+def test_a_job_that_cannot_be_read_is_named_and_not_changed(scheduler: Scheduler, tmp_path: Path) -> None:
     good, bad, gone = (scheduler.add_job(name, Every("1h")) for name in ("good", "bad", "gone"))
     scheduler.remove_job(gone)
     schedule = json.dumps({"kind": "cron", "cron": "0 9 * * *", "timezone": "Mars/Olympus"})

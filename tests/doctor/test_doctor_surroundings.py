@@ -18,15 +18,12 @@ from checkup import everything_in, found_by, is_fine, only
 
 from halo_scheduler import Command, Every, HttpRequest
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.doctor import secret_keeping
-from halo_scheduler.doctor.backups import check_backups
-from halo_scheduler.doctor.findings import Mark
-from halo_scheduler.doctor.login import check_autostart
+from halo_scheduler.doctor import jobs
+from halo_scheduler.doctor.database import check_backups
+from halo_scheduler.doctor.jobs import check_secrets
 from halo_scheduler.doctor.permissions import check_permissions
-from halo_scheduler.doctor.scene import Scene
-from halo_scheduler.doctor.secret_keeping import check_secrets
-from halo_scheduler.doctor.tray import check_tray
-from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.doctor.scene import Mark, Scene
+from halo_scheduler.doctor.surroundings import check_autostart, check_tray, check_zone
 from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.host.autostart import login_command, system_autostart
 from halo_scheduler.ipc.client import socket_path
@@ -52,12 +49,12 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # --- Permissions -----------------------------------------------------------------------------------------
 
 
-def test_what_only_its_owner_can_read_is_fine(path: Path) -> None:
+def test_files_that_only_their_owner_can_read_are_fine(path: Path) -> None:
     make_backup(path, 1)
     assert is_fine(found_by(check_permissions, path))
 
 
-def test_what_others_can_read_is_made_private(path: Path) -> None:
+def test_files_that_others_can_read_are_made_private(path: Path) -> None:
     backup = make_backup(path, 1).path
     secrets = path.with_name("halo-secrets.json")
     spooled = path.with_name("halo-spool") / "run.out"
@@ -84,7 +81,7 @@ def test_what_others_can_read_is_made_private(path: Path) -> None:
     assert is_fine(found_by(check_permissions, path))
 
 
-def test_a_folder_that_holds_other_things_may_be_read_but_not_written(path: Path) -> None:
+def test_a_shared_folder_may_be_readable_but_not_writable(path: Path) -> None:
     path.with_name("notes.txt").touch(mode=0o644)
     path.parent.chmod(0o755)
     assert is_fine(found_by(check_permissions, path))
@@ -107,7 +104,7 @@ def test_a_folder_above_that_others_can_write_to_is_reported_and_closed(path: Pa
     assert is_fine(found_by(check_permissions, path))
 
 
-def test_what_its_owner_cannot_read_is_made_readable(path: Path) -> None:
+def test_files_that_their_owner_cannot_read_are_made_readable(path: Path) -> None:
     path.chmod(0o400)
     finding = only(found_by(check_permissions, path))
     assert "You can't access" in finding.what
@@ -146,7 +143,7 @@ def test_a_socket_that_others_could_use_is_wrong(path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_what_belongs_to_somebody_else_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_another_user_are_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.chown(path, 65_534, 65_534)
     scene = Scene(path, 1, None)
     finding = only(check_permissions(scene))
@@ -165,6 +162,50 @@ def test_a_database_that_others_could_have_changed_is_reported_and_not_mended(pa
     assert (finding.mark, finding.mend) == (Mark.WRONG, None)
     assert f"ther users could have changed {path}" in finding.what
     assert f"chmod go-rwx {path}" in finding.advice
+
+
+@pytest.mark.parametrize("missing", ["data", "data/deep"])
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps its users apart by itself")
+def test_a_folder_above_is_reported_and_closed_before_the_data_folder_exists(
+    tmp_path: Path, missing: str
+) -> None:
+    above = tmp_path / "shared"
+    above.mkdir()
+    above.chmod(0o777)
+    path = above / missing / "halo.db"
+    finding = only(found_by(check_permissions, path))
+    assert (finding.mark, finding.advice) == (Mark.WRONG, f"Keep them out with: chmod go-w {above}")
+    assert finding.mend is not None
+    assert finding.mend() == f"Only you can write to {above} now."
+    assert is_fine(found_by(check_permissions, path))
+    assert list(above.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps its users apart by itself")
+def test_a_data_folder_to_be_created_in_a_sticky_folder_is_fine(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    assert is_fine(found_by(check_permissions, tmp_path / "data" / "halo.db"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
+def test_a_missing_data_folder_below_somebody_elses_is_reported_and_not_mended(tmp_path: Path) -> None:
+    above = tmp_path / "theirs"
+    above.mkdir()
+    os.chown(above, 65_534, 65_534)
+    finding = only(found_by(check_permissions, above / "data" / "halo.db"))
+    assert (finding.mark, finding.mend) == (Mark.WRONG, None)
+    assert finding.what.startswith(f"{above} belongs to ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_data_folder_below_a_closed_one_is_left_to_the_check_of_the_database(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    os.seteuid(65_534)
+    try:
+        findings = list(check_permissions(Scene(tmp_path / "closed" / "data" / "halo.db", 1, None)))
+    finally:
+        os.seteuid(0)
+    assert is_fine(findings)
 
 
 def test_without_a_folder_nothing_is_made(tmp_path: Path) -> None:
@@ -239,7 +280,7 @@ def test_what_the_system_says_of_its_time_zone_is_one_line(path: Path, zone: pyt
 
     zone.delenv("TZ", raising=False)
     time.tzset()
-    zone.setattr("halo_scheduler.doctor.zone.read_machine_zone", refuse)
+    zone.setattr("halo_scheduler.doctor.surroundings.read_machine_zone", refuse)
     finding = only(found_by(check_zone, path))
     assert finding.what.startswith(
         "The time zone cannot be read (there are two of them. Choose one); Halo uses"
@@ -357,7 +398,7 @@ def test_a_keyring_that_waits_for_its_user_is_not_waited_for(
         scheduler.secrets.set("TOKEN", "hunter22")
         scheduler.secrets.set("OTHER", "hunter22")
     ring.is_open.clear()
-    monkeypatch.setattr(secret_keeping, "_LIMIT_S", 0.1)
+    monkeypatch.setattr(jobs, "_LIMIT_S", 0.1)
     finding = only(found_by(check_secrets, path))
     assert (finding.mark, "may be locked" in finding.what) == (Mark.LOOK, True)
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from halo_scheduler.doctor.findings import Topic, fine, look, wrong
+from halo_scheduler import Command, Every
 from halo_scheduler.doctor.installation import (
     display_line,
+    engine_facts,
     finding_lines,
     installed_as,
     package_version,
     system_lines,
     versions,
 )
+from halo_scheduler.doctor.scene import Topic, fine, look, wrong
+from halo_scheduler.service.scheduler import Scheduler
+
+
+def test_the_size_of_the_database_includes_its_journal(tmp_path: Path) -> None:
+    with Scheduler.open(tmp_path / "halo.db") as scheduler:
+        for number in range(50):
+            scheduler.add_job(f"job {number}", Every("1h"), Command(argv=("true",)))
+        sizes = [(tmp_path / name).stat().st_size for name in ("halo.db", "halo.db-wal")]
+        assert sizes[1] > 0
+        assert engine_facts(scheduler, os.getpid()).database_bytes == sum(sizes)
 
 
 def test_each_version_is_known() -> None:

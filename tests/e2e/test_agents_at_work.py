@@ -19,8 +19,8 @@ from process_probe import LONG_S, end_all, until
 from halo_scheduler import After, Backoff, Outcome, Policy, Prompt, Trigger
 from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.model import Caps, QuestionState, SkipReason
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from halo_scheduler.model.settings import Agent
-from halo_scheduler.model.work_source import FolderSource, GithubSource
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
 
@@ -271,7 +271,7 @@ def _begin_with_item(house: House, source: FolderSource | GithubSource) -> str:
     return run_id
 
 
-def test_an_agent_that_goes_on_is_adopted_with_its_item(house: House) -> None:
+def test_an_agent_that_keeps_running_is_adopted_with_its_item(house: House) -> None:
     source = _tasks(house, one="One")
     house.start()
     run_id = _begin_with_item(house, source)
@@ -343,7 +343,7 @@ def _command_lines() -> str:
 
 
 @pytest.mark.parametrize("agent", ["fake", "argument", "file"])
-def test_neither_secret_nor_token_stands_anywhere(house: House, github: GithubSite, agent: str) -> None:
+def test_neither_secret_nor_token_is_stored_anywhere(house: House, github: GithubSite, agent: str) -> None:
     house.scheduler.secrets.set(_SECRET_NAME, TOKEN, in_file=True)
     house.scheduler.secrets.set("KEY", _SECRET, in_file=True)
     github.add(1, 2, title=f"Fix {{{{answer}}}} ${{secret:{_SECRET_NAME}}}", body="with ${secret:KEY}")

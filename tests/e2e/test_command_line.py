@@ -15,7 +15,7 @@ from chain_waits import awaited
 from process_probe import LONG_S, is_living, until
 
 from halo_scheduler import Command, Manual, Outcome
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.settings import MAX_CONCURRENT
 
@@ -131,7 +131,7 @@ def test_cancel_stops_the_run() -> None:
 
 
 @pytest.mark.usefixtures("daemon")
-def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
+def test_a_job_runs_after_another_and_waits_for_its_conditions() -> None:
     missing = "/nowhere/disk"
     _halo("add", "report", "--manual", "--", "sh", "-c", 'echo "$HALO_CHAIN_JOB: $HALO_CHAIN_OUTCOME"')
     _halo("add", "backup", "--manual", "--if-path", missing, "--on-success", "report", "--", "true")
@@ -205,7 +205,7 @@ def test_halo_alone_without_a_display_says_so_and_runs_the_jobs() -> None:
     assert program.stop(signal.SIGINT)[0] == 0
 
 
-def test_the_daemon_says_which_jobs_fail_and_on_demand_what_else_they_do() -> None:
+def test_the_daemon_logs_failures_and_with_verbose_everything() -> None:
     program = _Daemon("daemon")
     _halo("add", "bad", "--manual", "--", "sh", "-c", "exit 3")
     assert _halo("run", "bad", "--wait").returncode == 1
@@ -220,7 +220,7 @@ def test_the_daemon_says_which_jobs_fail_and_on_demand_what_else_they_do() -> No
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) -> None:
+def test_runs_that_do_not_finish_in_time_are_stopped_or_left_as_chosen(leaves: bool) -> None:
     options = ("--leave-running",) if leaves else ()
     program = _Daemon("daemon", "--stop-timeout", "1s", *options)
     with Scheduler.open() as scheduler:
@@ -247,7 +247,7 @@ def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) ->
 
 
 @pytest.mark.usefixtures("daemon")
-def test_a_run_that_waits_for_its_place_says_so_and_can_be_called_off() -> None:
+def test_a_run_that_waits_for_a_limit_is_shown_and_can_be_cancelled() -> None:
     with Scheduler.open() as scheduler:
         scheduler._store.settings.set_number(MAX_CONCURRENT, 1)
         _halo("add", "first", "--manual", "--", "sleep", "1000")

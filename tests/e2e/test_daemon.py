@@ -18,10 +18,10 @@ import psutil
 import pytest
 from process_probe import LONG_S, until
 
-from halo_scheduler import Cron, Every, Manual, Outcome, Run
+from halo_scheduler import Cron, Entry, Every, Manual, Outcome, Overlap, Policy, Run
 from halo_scheduler.errors import StoreError
 from halo_scheduler.ipc.client import ChangeStream, socket_path
-from halo_scheduler.model import Follower, FollowOn, PassedReason
+from halo_scheduler.model import CatchUp, Follower, FollowOn, PassedReason
 from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -174,7 +174,7 @@ def _is_frozen_and_expired(process: subprocess.Popen[str], scheduler: Scheduler)
 
 def _check(scheduler: Scheduler) -> None:
     """Nothing doubled, nothing lost, nothing stuck, nothing broken."""
-    with scheduler._store.database.reading():
+    with scheduler._store.database.snapshot():
         runs = scheduler.get_run_log(limit=1_000_000)
         waiting = scheduler.runs.waiting_in_chains()
     slots = Counter((run.job_id, run.slot_at, run.attempt) for run in runs if run.slot_at is not None)
@@ -215,6 +215,33 @@ def test_kill_9_loses_no_job_and_doubles_no_run(start: Callable[[], subprocess.P
         for job_id in jobs:
             until(lambda job_id=job_id: _ran_since(scheduler, job_id, before))  # type: ignore[misc] # bound now
         _check(scheduler)
+
+
+def test_kill_9_leaves_out_no_time_of_a_job_that_queues_and_catches_up_each(
+    start: Callable[[], subprocess.Popen[str]],
+) -> None:
+    moments = random.Random(20_261_118)  # noqa: S311 - the same moments each time
+    second = Entry(Cron("* * * * * *", timezone="UTC"), on_overlap=Overlap.QUEUE)
+    policy = Policy(catch_up=CatchUp.ALL, catch_up_limit=100)
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("each second", [second], policy=policy)
+        for _ in range(_KILLS // 2):
+            process = start()
+            time.sleep(moments.uniform(0, 1.5))
+            process.kill()
+            process.wait()
+            _check(scheduler)
+        start()
+        until(lambda: _has_caught_up(scheduler, job_id))
+        runs = scheduler.get_run_log(job_id, limit=1_000_000)
+    slots = sorted(run.slot_at or 0 for run in runs)
+    assert slots == list(range(slots[0], slots[-1] + 1, 1_000))
+    assert [run for run in runs if run.passed_over] == []
+
+
+def _has_caught_up(scheduler: Scheduler, job_id: str) -> bool:
+    newest = scheduler.get_run_log(job_id, limit=1)
+    return any(run.late_ms < 1_000 and run.outcome is Outcome.SUCCESS for run in newest)
 
 
 def test_times_that_passed_while_no_daemon_ran_are_not_blamed_on_a_run(

@@ -52,7 +52,7 @@ def _runs(house: House) -> list[Run]:
     return house.scheduler.get_run_log(limit=10_000)
 
 
-def test_jobs_go_on_whatever_the_wall_clock_is_set_to(house: House, clock: ShiftedClock) -> None:
+def test_jobs_keep_running_whatever_the_wall_clock_is_set_to(house: House, clock: ShiftedClock) -> None:
     job_id = house.scheduler.add_job("job", _SECONDLY)
     house.start(_DAEMON, clock.environment)
     for ahead_ms in (0, *_AHEAD_MS):
@@ -67,7 +67,7 @@ def test_jobs_go_on_whatever_the_wall_clock_is_set_to(house: House, clock: Shift
     assert len(house.scheduler._store.events.of_kinds(None, [EventKind.CLOCK_JUMP])) >= 3
 
 
-def test_a_daemon_starts_where_the_last_tick_lies_years_ahead(house: House, clock: ShiftedClock) -> None:
+def test_a_daemon_starts_after_a_last_tick_years_ahead(house: House, clock: ShiftedClock) -> None:
     clock.set(10 * YEAR_MS)
     job_id = house.scheduler.add_job("job", _SECONDLY)
     house.start(_DAEMON, clock.environment)
@@ -94,7 +94,7 @@ def test_a_run_that_outlived_a_step_back_still_has_its_time_limit(house: House, 
 
 
 @pytest.mark.parametrize("ahead_ms", [-HOUR_MS, 10 * YEAR_MS])
-def test_a_process_takes_as_long_as_it_did_whatever_the_clock_is_set_to(
+def test_the_duration_of_a_process_does_not_depend_on_the_wall_clock(
     house: House, clock: ShiftedClock, ahead_ms: int
 ) -> None:
     house.start(environment=clock.environment)
@@ -110,7 +110,7 @@ def test_a_process_takes_as_long_as_it_did_whatever_the_clock_is_set_to(
 
 @pytest.mark.parametrize("ahead_ms", [-HOUR_MS, 10 * YEAR_MS])
 @pytest.mark.parametrize("is_seen", [True, False])
-def test_an_adopted_process_took_as_long_as_it_did_whatever_the_clock_is_set_to(
+def test_the_duration_of_an_adopted_process_does_not_depend_on_the_wall_clock(
     house: House, clock: ShiftedClock, ahead_ms: int, is_seen: bool
 ) -> None:
     """The clock is set while the first engine lives, which notices it, or after its crash."""

@@ -53,7 +53,7 @@ def _create_a_job(desktop: Desktop, scheduler: Scheduler) -> Job:
     # It is put together in turns: a person looks at it before they type.
     desktop.picture("new job")
     desktop.type("Greet the world")
-    desktop.key("Tab")
+    desktop.key("Tab", "Tab", "Tab")
     desktop.type("echo Hello from Halo")
     desktop.picture("what")
     desktop.key("ctrl+2")

@@ -67,7 +67,7 @@ def test_a_folder_that_others_can_write_to_is_refused_until_it_is_closed(bare_de
 @pytest.mark.parametrize(
     ("key", "outcome"), [("alt+w", Outcome.SUCCESS), ("alt+s", Outcome.CANCELLED)], ids=["wait", "stop"]
 )
-def test_quitting_waits_for_what_runs_or_stops_it(
+def test_quitting_waits_for_current_runs_or_stops_them(
     desktop: Desktop, scheduler: Scheduler, tmp_path: Path, key: str, outcome: Outcome
 ) -> None:
     go = tmp_path / "go"

@@ -89,7 +89,7 @@ def test_each_escaped_process_ends_with_its_own_run(house: House) -> None:
     assert not is_living(first_pid)
 
 
-def test_what_an_earlier_run_left_on_purpose_survives_the_stop_of_a_later_one(house: House) -> None:
+def test_a_process_left_on_purpose_by_an_earlier_run_survives_the_stop_of_a_later_one(house: House) -> None:
     house.start()
     assert house.end_of(house.begin(_escaping(house, "a"))).outcome is Outcome.SUCCESS
     left = _escaped(house, "a")
@@ -155,7 +155,7 @@ def test_quitting_leaves_nothing_of_the_runs_it_ends(house: House) -> None:
     assert house.get(run_id).outcome is Outcome.CANCELLED
 
 
-def test_the_desktop_program_ends_what_escapes_from_its_runs(house: House) -> None:
+def test_the_desktop_program_ends_processes_that_escape_from_its_runs(house: House) -> None:
     house.start((sys.executable, "-P", "-m", "ui", "--hidden"), {"QT_QPA_PLATFORM": "offscreen"})
     run_id = house.begin(_escaping(house, "a", "exec sleep 600"))
     pid = _escaped(house, "a")

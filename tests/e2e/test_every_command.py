@@ -104,7 +104,7 @@ def test_jobs_are_made_changed_copied_removed_and_brought_back(house: House) -> 
     assert {job["name"] for job in json.loads(found["list --json"])} >= {"tick", "tock"}
 
 
-def test_a_quiet_time_and_a_pause_hold_a_job_back_until_they_are_lifted(house: House) -> None:
+def test_quiet_hours_and_pauses_delay_a_job_until_they_end(house: House) -> None:
     _done("quiet", "add", "Always", "--from", "00:00", "--to", "24:00")
     _done("add", "held", "--after", "1h", "--", "true")
     until(lambda: _job(house, "held").waiting_for is WaitingFor.QUIET_TIME, _SOON_S)
@@ -119,9 +119,11 @@ def test_a_quiet_time_and_a_pause_hold_a_job_back_until_they_are_lifted(house: H
     assert _done("pause", "held", "--for", "1h").startswith("paused held until ")
     assert _job(house, "held").status is JobStatus.PAUSED
     assert _done("resume", "held").startswith("resumed held; next: ")
+    assert "skip" in _done("skip", "held")
+    assert _done("skip", "held", "--undo").startswith("held")
 
 
-def test_runs_are_started_followed_stopped_and_looked_at(house: House) -> None:
+def test_runs_are_started_followed_stopped_and_listed(house: House) -> None:
     gate = house.folder / "gate"
     os.mkfifo(gate)
     _done("add", "talk", "--manual", "--", "sh", "-c", f"echo first; read word <{gate}; echo second; exit 3")
@@ -205,6 +207,7 @@ def test_settings_are_changed_and_shown(house: House) -> None:
         ("completion", "bash"),
         ("preview", "--every", "15m", "--json"),
         ("autostart", "status", "--json"),
+        ("webhook", "status", "--json"),
         ("environment", "--refresh"),
     )
     assert found["config get max_concurrent"] == "7\n"
@@ -214,6 +217,7 @@ def test_settings_are_changed_and_shown(house: House) -> None:
     assert "complete -F _halo_completion halo" in found["completion bash"]
     assert len(json.loads(found["preview --every 15m --json"])["runs"]) == 5
     assert json.loads(found["autostart status --json"])["is_on"] is False
+    assert json.loads(found["webhook status --json"])["listening"] is None
     assert found["environment --refresh"] == "the next command runs with a fresh environment\n"
     manual = _halo("manual")
     assert manual.stdout.endswith("index.html\n") or "make docs" in manual.stderr
@@ -289,7 +293,7 @@ def test_colours_are_for_terminals_that_want_them(house: House) -> None:
     assert _COLOUR not in _done("list")
 
 
-def test_on_a_terminal_a_removal_is_asked_for_and_ctrl_d_leaves_all_as_it_is(house: House) -> None:
+def test_on_a_terminal_a_removal_asks_and_ctrl_d_changes_nothing(house: House) -> None:
     kept: Any = house.scheduler.add_job("kept", Manual())
     exit_code, seen = _on_terminal("remove", "kept", typed=b"n\n")
     assert (exit_code, "Remove kept? [y/N]" in seen, "halo: nothing was changed" in seen) == (

@@ -62,7 +62,7 @@ def _goes_on(house: House) -> None:
     until(lambda: len(_successes(house, since)) >= 3)
 
 
-def test_a_noisy_job_on_a_small_disk_stops_nobody_and_has_its_true_end(house: House) -> None:
+def test_a_noisy_job_on_a_small_disk_stops_no_other_and_its_end_is_recorded(house: House) -> None:
     house.start()
     run = house.end_of(house.begin(shell(_NOISE), time_limit="10s"))
     # Its own program gives up when the disk is full, if it is quick enough to fill that.

@@ -103,7 +103,7 @@ _TRUE = {"kind": "command", "argv": ["true"]}
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_an_assistant_looks_acts_and_reads_what_came_of_it(house: House, mode: str) -> None:
+def test_an_assistant_reads_acts_and_reads_the_result(house: House, mode: str) -> None:
     house.start()
     house.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     action = shell(
@@ -207,7 +207,7 @@ def test_the_switch_works_while_the_assistant_is_there(house: House, mode: str) 
     assert [job.name for job in house.scheduler.list_jobs()] == ["made"]
 
 
-def test_what_it_makes_or_changes_waits_for_a_person_whatever_it_tries(house: House) -> None:
+def test_a_job_it_creates_or_changes_stays_paused_whatever_it_tries(house: House) -> None:
     house.start()
     house.scheduler.settings.change(assistants_may_edit=True)
     house.scheduler.add_job("old", Manual(), shell(f"echo old >>{house.folder}/ran"))
@@ -241,7 +241,7 @@ def test_what_it_makes_or_changes_waits_for_a_person_whatever_it_tries(house: Ho
     until((house.folder / "ran").exists)
 
 
-def test_what_runs_ends_as_a_person_has_reviewed_it(house: House) -> None:
+def test_a_current_run_ends_as_a_person_reviewed_it(house: House) -> None:
     """An edit of what follows a running job must not start anything before a person has looked."""
     house.scheduler.settings.change(assistants_may_edit=True)
     go, ran = house.folder / "go", house.folder / "ran"
@@ -306,7 +306,7 @@ def test_a_copy_of_an_unreviewed_job_waits_too(house: House) -> None:
     until(ran.exists)
 
 
-def test_tools_say_what_they_can_cause(house: House) -> None:
+def test_tools_declare_their_effects(house: House) -> None:
     house.scheduler.settings.change(assistants="edit")
     found: dict[str, tuple[bool | None, ...]] = {}
 
@@ -328,13 +328,14 @@ def test_tools_say_what_they_can_cause(house: House) -> None:
         "propose_interval": (False, True, False, True),
         "propose_next_run": (False, True, False, True),
         "clear_hints": (False, True, True, True),
+        "skip_next_run": (False, True, False, True),
         "create_job": (False, False, False, False),
         "edit_job": (False, True, False, True),
     }
 
 
 @pytest.mark.parametrize("by", ["the settings", "--read-only"])
-def test_who_may_only_look_is_offered_nothing_else(house: House, by: str) -> None:
+def test_a_read_only_assistant_is_offered_reading_tools_only(house: House, by: str) -> None:
     house.start()
     job_id = house.scheduler.add_job("backup", Every("1d"), Command(argv=("true",)))
     before = house.scheduler.get_job(job_id)
@@ -358,7 +359,7 @@ def test_who_may_only_look_is_offered_nothing_else(house: House, by: str) -> Non
     assert [job.name for job in house.scheduler.list_jobs()] == ["backup"]
 
 
-def test_what_a_person_stopped_or_keeps_back_is_not_started(house: House) -> None:
+def test_a_job_that_a_person_stopped_or_excluded_is_not_started(house: House) -> None:
     house.start()
     ran = house.folder / "ran"
     action = shell(f"touch {ran}")
@@ -397,7 +398,7 @@ def test_what_a_person_stopped_or_keeps_back_is_not_started(house: House) -> Non
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_what_it_does_is_told_under_the_name_it_gives(house: House, mode: str) -> None:
+def test_its_actions_are_recorded_under_the_name_it_gives(house: House, mode: str) -> None:
     house.start()
     house.scheduler.add_job("backup", Every("1d"), Command(argv=("true",)))
 

@@ -231,7 +231,7 @@ def test_a_backup_of_another_user_is_neither_listed_nor_restored(
     assert act_as(VICTIM, _WAYS_IN, home, "listed") == [["mine"]]
 
 
-def test_root_does_not_list_the_backups_of_somebody_else(home: Path) -> None:
+def test_root_does_not_list_the_backups_of_another_user(home: Path) -> None:
     assert act_as(0, _WAYS_IN, home, "backups_listed") == [
         f"{home} belongs to user {VICTIM}, not to root; run Halo as that user: sudo -u '#{VICTIM}' halo"
     ]
@@ -259,7 +259,7 @@ def test_a_folder_of_ours_that_is_open_to_others_is_closed_first(home: Path, way
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o002])
-def test_the_folders_above_are_created_so_that_nobody_can_rename_ours(place: Path, umask: int) -> None:
+def test_parent_folders_are_created_so_that_others_cannot_rename_ours(place: Path, umask: int) -> None:
     folder_of(place / "victim", VICTIM, 0o755)
     environment = {"HOME": place / "victim"}
     assert act_as(VICTIM, _WAYS_IN, "", "listed", umask=umask, environment=environment) == [[]]
@@ -303,9 +303,7 @@ def test_a_group_of_ones_own_may_write_and_one_of_many_may_not(place: Path, gid:
     assert stat.S_IMODE(local.stat().st_mode) == 0o775
 
 
-def test_root_does_not_run_the_jobs_of_a_folder_that_belongs_to_somebody_else(
-    place: Path, home: Path
-) -> None:
+def test_root_does_not_run_jobs_from_a_folder_of_another_user(place: Path, home: Path) -> None:
     completed, diagnosed, *others = act_as(0, _WAYS_IN, home, *_WAYS)
     assert completed.startswith(f"{home} belongs to user {VICTIM}, not to root; ")
     assert diagnosed == _UNREAD
@@ -333,7 +331,7 @@ def test_a_link_of_another_user_is_not_followed(place: Path, home: Path) -> None
     ]
 
 
-def test_what_another_user_put_into_our_folder_is_refused(home: Path) -> None:
+def test_a_file_that_another_user_put_into_our_folder_is_refused(home: Path) -> None:
     """Each at a time; `halo list` looks at all of them, as everything that opens the database does."""
     names = ("halo-spool", "halo-trials", "halo-run", "backups", "logs", "windows")
     shutil.rmtree(home / "backups")

@@ -16,7 +16,7 @@ from process_probe import until
 from halo_scheduler import Outcome, Policy, Prompt
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.host.process_tree import marked_processes
-from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.model.actions import FolderSource
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are those of POSIX")
 
@@ -75,7 +75,7 @@ def test_a_prompt_ends_as_if_nothing_had_happened(house: House, is_adopted: bool
 
 
 @pytest.mark.parametrize("is_adopted", [True, False], ids=["adopted", "ended unseen"])
-def test_what_it_said_follows_when_its_secrets_are_at_hand(house: House, is_adopted: bool) -> None:
+def test_directives_are_read_once_the_secrets_are_available(house: House, is_adopted: bool) -> None:
     house.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     steps: list[list[Any]] = [["say", "::needs-input is it ${secret:TOKEN}?"], ["say", "::cost 2"]]
     run_id = _crash_during(house, _prompt(house, *steps, environment={"T": "${secret:TOKEN}"}))
@@ -98,7 +98,7 @@ def test_what_it_said_follows_when_its_secrets_are_at_hand(house: House, is_adop
     assert holders == ["halo-secrets.json"]
 
 
-def test_what_it_asks_with_its_exit_code_does_not_wait_for_secrets(house: House) -> None:
+def test_a_question_by_exit_code_does_not_wait_for_secrets(house: House) -> None:
     house.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     action = _prompt(
         house, ["say", "hm"], ["exit", 42], needs_input_code=42, environment={"T": "${secret:TOKEN}"}

@@ -135,7 +135,7 @@ def test_two_daemons_never_run_side_by_side_after_the_journal_was_deleted(house:
 
 
 @pytest.mark.parametrize("how", ["emptied", "a backup"])
-def test_a_daemon_stops_when_somebody_writes_over_its_database(house: House, how: str) -> None:
+def test_a_daemon_stops_when_its_database_is_overwritten(house: House, how: str) -> None:
     house.start()
     backup = house.scheduler.backups.make().path.read_bytes()
     # As long as the journal holds every page, nothing is lost with the main file.

@@ -31,7 +31,7 @@ from halo_scheduler import (
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import HintSource, Job, Proposal, WaitingFor
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the stand-ins are those of a Linux desktop")
 
@@ -107,7 +107,7 @@ def test_the_machine_stays_awake_exactly_as_long_as_the_job_runs(house: House, b
         logind.wait_until_free()
 
 
-def test_a_follower_runs_once_with_what_the_job_before_it_left_whatever_happens_to_us(house: House) -> None:
+def test_a_next_job_runs_once_with_the_output_of_the_previous_one_despite_crashes(house: House) -> None:
     tell = (
         'echo "$HALO_CHAIN_JOB $HALO_CHAIN_OUTCOME $HALO_CHAIN_RUN_ID"; cat "$HALO_CHAIN_OUTPUT"; stat -c %a '
     )
@@ -134,7 +134,7 @@ def test_a_follower_runs_once_with_what_the_job_before_it_left_whatever_happens_
     house.wait_until_cleared()
 
 
-def test_what_a_run_proposes_sets_the_pace_of_its_job(house: House) -> None:
+def test_a_hint_of_a_run_sets_the_pace_of_its_job(house: House) -> None:
     house.start()
     line = """echo '::halo every=5m ttl=2h reason="queue is long"'"""
     policy = Policy(reads_lines=True)
@@ -150,7 +150,7 @@ def test_what_a_run_proposes_sets_the_pace_of_its_job(house: House) -> None:
     assert _job(house, job_id).next_source is Source.EVERY
 
 
-def test_nothing_starts_by_itself_in_a_quiet_time_and_all_that_waits_when_it_is_over(house: House) -> None:
+def test_nothing_scheduled_starts_in_quiet_hours_and_waiting_runs_start_at_their_end(house: House) -> None:
     house.scheduler.settings.change(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
     house.start()
     job_id = house.scheduler.add_job("sync", After("1h"), shell("true"))

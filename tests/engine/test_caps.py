@@ -94,7 +94,7 @@ def test_a_skipped_slot_leaves_the_job_as_it_was_but_for_its_plan(bench: Bench) 
     assert job.next_run_at == bench.clock.now_ms() + _HOUR
 
 
-def test_the_run_that_crosses_a_cost_cap_finishes_and_the_next_is_skipped(bench: Bench) -> None:
+def test_the_run_that_exceeds_the_daily_cost_limit_finishes_and_the_next_is_skipped(bench: Bench) -> None:
     job_id = _add(bench, cost=0.8)
     _run_once(bench, cost=0.7)
     crossing = _run_once(bench, cost=0.1)
@@ -117,14 +117,14 @@ def test_a_run_that_costs_far_more_than_allowed_says_so(bench: Bench) -> None:
     assert run.error.startswith("its runs cost 12.35 today, and its daily limit is 0.0005;")
 
 
-def test_a_run_without_a_cost_uses_up_nothing_of_a_cost_cap(bench: Bench) -> None:
+def test_a_run_without_a_cost_does_not_count_toward_the_daily_cost_limit(bench: Bench) -> None:
     job_id = _add(bench, cost=1.0)
     for _ in range(5):
         _run_once(bench)
     assert _held(bench, job_id) == []
 
 
-def test_runs_by_hand_count_and_start_all_the_same(bench: Bench) -> None:
+def test_manual_runs_count_but_always_start(bench: Bench) -> None:
     job_id = _add(bench, runs=1)
     for _ in range(3):
         bench.scheduler.trigger(job_id)
@@ -176,7 +176,7 @@ def test_a_run_that_a_crash_interrupted_counts(bench: Bench) -> None:
     assert len(_held(bench, job_id)) == 1
 
 
-def test_what_was_used_up_outlives_a_restart(bench: Bench) -> None:
+def test_daily_usage_survives_a_restart(bench: Bench) -> None:
     job_id = _add(bench, runs=1)
     _run_once(bench)
     bench.crash()
@@ -184,7 +184,7 @@ def test_what_was_used_up_outlives_a_restart(bench: Bench) -> None:
     assert len(_held(bench, job_id)) == 1
 
 
-def test_what_was_used_up_outlives_the_log_of_runs(bench: Bench) -> None:
+def test_daily_usage_survives_pruning_of_runs(bench: Bench) -> None:
     job_id = _add(bench, runs=1)
     _run_once(bench)
     bench.scheduler._store.runs.prune(keep_per_job=0, ended_before=0, most=10)
@@ -206,7 +206,7 @@ def test_a_run_belongs_to_the_day_it_began(bench: Bench) -> None:
     assert len(bench.tick(20 * _MINUTE)) == 1
 
 
-def test_a_cap_given_in_the_course_of_a_day_counts_what_was_before(bench: Bench) -> None:
+def test_a_daily_limit_set_during_a_day_counts_earlier_runs(bench: Bench) -> None:
     job_id = _add(bench)
     _run_once(bench, cost=3.0)
     bench.scheduler.update_job(job_id, policy=Policy(caps=Caps(cost_per_day=2.0)))
@@ -215,7 +215,7 @@ def test_a_cap_given_in_the_course_of_a_day_counts_what_was_before(bench: Bench)
     assert len(bench.tick(_HOUR)) == 1
 
 
-def test_a_retry_is_held_back_too_and_its_slot_is_over(bench: Bench) -> None:
+def test_a_retry_over_the_daily_limit_is_skipped_and_its_slot_ends(bench: Bench) -> None:
     job_id = _add(bench, runs=1, retry=Retry(attempts=3, delay_ms=_MINUTE))
     (run,) = bench.tick(_HOUR)
     bench.end(run, Outcome.FAILURE)
@@ -226,7 +226,7 @@ def test_a_retry_is_held_back_too_and_its_slot_is_over(bench: Bench) -> None:
     assert (job.errors, job.next_run_at) == (0, (run.slot_at or 0) + _HOUR)
 
 
-def test_an_after_job_at_its_cap_is_skipped_at_its_own_pace(bench: Bench) -> None:
+def test_an_after_job_at_its_daily_limit_is_skipped_at_its_own_pace(bench: Bench) -> None:
     job_id = _add(bench, runs=1, schedule=After("10m"))
     _run_once(bench, 0)
     for _ in range(5):
@@ -239,7 +239,7 @@ def test_an_after_job_at_its_cap_is_skipped_at_its_own_pace(bench: Bench) -> Non
     assert bench.scheduler.engine.get_engine().delay_ms() == _MINUTE
 
 
-def test_a_once_at_its_cap_is_skipped_and_over_and_says_what_to_do(bench: Bench) -> None:
+def test_a_one_time_job_at_its_daily_limit_is_skipped_and_explains_how_to_continue(bench: Bench) -> None:
     at = _NOON + _HOUR
     job_id = _add(bench, runs=1, schedule=Once(at))
     bench.scheduler.trigger(job_id)
@@ -254,7 +254,7 @@ def test_a_once_at_its_cap_is_skipped_and_over_and_says_what_to_do(bench: Bench)
     assert (job.status, job.status_reason) == (JobStatus.DISABLED, StatusReason.DONE)
 
 
-def test_a_slot_that_was_missed_and_is_caught_up_is_held_back(bench: Bench) -> None:
+def test_a_caught_up_slot_over_the_daily_limit_is_skipped(bench: Bench) -> None:
     job_id = _add(bench, runs=1)
     _run_once(bench)
     assert bench.tick(3 * _HOUR + 5 * _MINUTE) == []
@@ -262,7 +262,7 @@ def test_a_slot_that_was_missed_and_is_caught_up_is_held_back(bench: Bench) -> N
     assert (run.source, run.passed_over) == (Source.CATCH_UP, 2)
 
 
-def test_those_held_back_take_nobodys_place(tmp_path: Path) -> None:
+def test_skipped_jobs_use_no_capacity(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "one.db", max_concurrent=1, now_ms=_NOON)
     for number in range(5):
         capped = _add(bench, runs=1, name=f"capped {number}", schedule=Cron("0 * * * *"))
@@ -275,7 +275,7 @@ def test_those_held_back_take_nobodys_place(tmp_path: Path) -> None:
     bench.close()
 
 
-def test_the_journal_tells_once_a_day_that_a_job_is_held_back(bench: Bench) -> None:
+def test_the_journal_records_a_reached_daily_limit_once_a_day(bench: Bench) -> None:
     job_id = _add(bench, runs=1)
 
     def told() -> list[object]:
@@ -296,7 +296,7 @@ def test_the_journal_tells_once_a_day_that_a_job_is_held_back(bench: Bench) -> N
     assert told() == ["2026-11-17", "2026-11-16"]
 
 
-def test_those_who_listen_hear_of_a_skipped_slot(bench: Bench) -> None:
+def test_subscribers_are_notified_of_a_skipped_slot(bench: Bench) -> None:
     job_id = _add(bench, runs=1)
     _run_once(bench)
     heard: list[Change] = []
@@ -335,7 +335,7 @@ def test_a_clock_set_back_over_midnight_counts_on_for_the_day_it_shows(bench: Be
     assert _held(bench, job_id)[0].slot_at == utc_ms("2026-11-16T21:00+01:00")
 
 
-def test_what_was_used_up_long_ago_is_forgotten(bench: Bench) -> None:
+def test_old_daily_usage_is_deleted(bench: Bench) -> None:
     job_id = _add(bench, runs=5)
     _run_once(bench)
     assert bench.scheduler._store.usage.of(job_id, "2026-11-16") == Spent(1, 0.0)
@@ -347,7 +347,7 @@ def test_what_was_used_up_long_ago_is_forgotten(bench: Bench) -> None:
     assert bench.scheduler._store.usage.of(job_id, "2026-11-16") == Spent(0, 0.0)
 
 
-def test_a_fault_in_finding_out_what_holds_a_job_back_disturbs_no_other(
+def test_an_error_while_checking_blockers_affects_no_other_job(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = _add(bench, runs=1, name="bad")
@@ -365,7 +365,7 @@ def test_a_fault_in_finding_out_what_holds_a_job_back_disturbs_no_other(
     assert bench.job(bad).status_reason is StatusReason.ERRORS
 
 
-def test_without_caps_and_questions_nothing_is_looked_up(
+def test_without_daily_limits_and_questions_nothing_is_queried(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -382,7 +382,7 @@ def test_without_caps_and_questions_nothing_is_looked_up(
     assert asked == [capped]
 
 
-def test_the_next_run_is_explained_with_what_holds_it_back_on_its_day(bench: Bench) -> None:
+def test_the_next_run_is_explained_with_its_blocker_of_that_day(bench: Bench) -> None:
     job_id = _add(bench, runs=1, schedule=Every("6h"))
     _run_once(bench, 6 * _HOUR)
     assert bench.scheduler.jobs.explain(job_id).sentences == ("Next: tomorrow 00:00 (every 6 hours).",)

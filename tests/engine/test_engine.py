@@ -69,7 +69,7 @@ def test_a_late_run_says_how_late(bench: Bench) -> None:
     assert run.late_ms == 2_500
 
 
-def test_points_passed_over_by_a_long_run_are_counted_with_the_reason(bench: Bench) -> None:
+def test_slots_coalesced_during_a_long_run_are_counted_with_the_reason(bench: Bench) -> None:
     bench.scheduler.add_job("job", Every("1m"))
     (run,) = bench.tick(_MINUTE)
     for _ in range(5):
@@ -154,7 +154,7 @@ def test_after_counts_from_the_end_of_a_manual_run_too(bench: Bench) -> None:
     assert bench.scheduler.jobs.next_runs(job_id, 5) == [ended_at + _HOUR]
 
 
-def test_a_due_after_slot_is_counted_anew_without_a_row_when_a_manual_run_ends(bench: Bench) -> None:
+def test_a_due_after_slot_is_rescheduled_without_a_row_when_a_manual_run_ends(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", After("1h"))
     bench.finish(bench.tick()[0])
     bench.scheduler.trigger(job_id)
@@ -228,7 +228,7 @@ async def _failing_coroutine(*_: object) -> None:
         (_cancelled_future, Outcome.CANCELLED, ""),
     ],
 )
-def test_whatever_a_handler_does_is_an_outcome(
+def test_every_behaviour_of_a_handler_becomes_an_outcome(
     bench: Bench, handler: Callable[..., object], outcome: Outcome, error: str
 ) -> None:
     bench.scheduler.on_job_due(handler, "special")
@@ -257,7 +257,7 @@ def test_a_run_past_its_time_limit_is_recorded_and_its_late_result_ignored(bench
     bench.finish(second)
 
 
-def test_a_job_nobody_can_run_is_skipped_and_told_once(bench: Bench) -> None:
+def test_a_job_without_a_handler_is_skipped_and_reported_once(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
     bench.scheduler.engine.get_handlers()._by_name.clear()
     for _ in range(3):
@@ -329,7 +329,7 @@ def test_a_damaged_database_is_noticed_when_the_engine_starts(bench: Bench) -> N
 # --- Capacity ----------------------------------------------------------------------------------------
 
 
-def test_a_job_without_a_place_stays_due_and_the_oldest_slot_goes_first(tmp_path: Path) -> None:
+def test_a_job_at_the_limit_stays_due_and_the_oldest_slot_starts_first(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "halo.db", max_concurrent=2)
     ids = [
         bench.scheduler.add_job(f"job {index}", Every("1h"), anchor_at=START - 10 + index)
@@ -359,7 +359,7 @@ def _waiting_once(tmp_path: Path) -> tuple[Bench, str, Run]:
 
 
 @pytest.mark.parametrize("what", ["clock back", "policy", "clear hints", "resume"])
-def test_a_slot_that_waits_for_a_place_survives_everything_but_a_new_schedule(
+def test_a_slot_that_waits_for_the_limit_survives_everything_but_a_new_schedule(
     tmp_path: Path, what: str
 ) -> None:
     bench, job_id, long = _waiting_once(tmp_path)
@@ -377,7 +377,7 @@ def test_a_slot_that_waits_for_a_place_survives_everything_but_a_new_schedule(
     bench.close()
 
 
-def test_every_waiting_job_says_so_and_no_healthy_one_starves(tmp_path: Path) -> None:
+def test_every_waiting_job_gives_its_reason_and_no_healthy_one_starves(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "halo.db", max_concurrent=5)
     ids = [bench.scheduler.add_job(f"job {index}", Every("1h")) for index in range(9)]
     for job_id in ids[:3]:
@@ -438,7 +438,7 @@ def test_a_group_has_its_own_limit(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("state", ["idle", "paused", "disabled", "manual"])
-def test_a_manual_run_works_in_every_state_and_touches_no_plan(bench: Bench, state: str) -> None:
+def test_a_manual_run_works_in_every_state_and_changes_no_plan(bench: Bench, state: str) -> None:
     schedule = Manual() if state == "manual" else Every("1h")
     job_id = bench.scheduler.add_job("job", schedule, enabled=state != "disabled")
     if state == "paused":
@@ -479,13 +479,13 @@ def test_a_run_asked_for_twice_starts_once(bench: Bench) -> None:
     assert (second.outcome, second.reason) == (Outcome.SKIPPED, "already_running")
 
 
-def test_a_waiting_manual_run_can_be_withdrawn(bench: Bench) -> None:
+def test_a_waiting_manual_run_can_be_cancelled(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.scheduler.cancel_run(bench.scheduler.trigger(job_id))
     assert bench.tick() == []
 
 
-def test_what_was_asked_for_while_nobody_was_there_does_not_start_days_later(bench: Bench) -> None:
+def test_a_request_made_without_an_engine_does_not_start_days_later(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Manual())
     run_id = bench.scheduler.trigger(job_id)
     assert bench.tick(7 * _DAY) == []
@@ -550,7 +550,7 @@ def test_no_job_runs_because_a_pause_ended(bench: Bench) -> None:
     assert (run.passed_over, run.passed_reason) == (2, "paused")
 
 
-def test_a_pause_that_ended_while_nobody_was_awake_counts_from_its_end(bench: Bench) -> None:
+def test_a_pause_that_ended_without_an_engine_counts_from_its_end(bench: Bench) -> None:
     hourly = bench.scheduler.add_job("hourly", Every("1h"))
     once = bench.scheduler.add_job("once", Once(START + 90 * _MINUTE))
     bench.tick()
@@ -612,7 +612,7 @@ def test_an_edit_takes_effect_at_once(bench: Bench) -> None:
     assert len(bench.tick(4 * _MINUTE)) == 1
 
 
-def test_an_edit_during_a_run_keeps_what_the_run_writes(bench: Bench) -> None:
+def test_an_edit_during_a_run_keeps_the_state_the_run_writes(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     (run,) = bench.tick(_HOUR)
     bench.scheduler.update_job(job_id, schedule=Every("5m"), name="renamed")
@@ -682,7 +682,7 @@ def test_an_interrupted_slot_with_retries_is_retried(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("how", ["crash", "sleep"])
-def test_what_was_missed_is_caught_up_once(bench: Bench, how: str) -> None:
+def test_missed_slots_are_caught_up_once(bench: Bench, how: str) -> None:
     bench.scheduler.add_job("job", Every("1h"))
     bench.tick()
     bench.clock.advance(10 * _HOUR + 30 * _MINUTE)
@@ -701,7 +701,7 @@ def test_what_was_missed_is_caught_up_once(bench: Bench, how: str) -> None:
 @pytest.mark.parametrize(
     "policy", [Policy(catch_up=CatchUp.SKIP), Policy(catch_up_max_age="10m")], ids=["skip", "too old"]
 )
-def test_what_is_not_caught_up_is_recorded_as_missed(bench: Bench, policy: Policy) -> None:
+def test_slots_that_are_not_caught_up_are_recorded_as_missed(bench: Bench, policy: Policy) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
     bench.tick()
     bench.clock.advance(10 * _HOUR + 30 * _MINUTE)
@@ -723,7 +723,9 @@ def test_less_than_a_minute_is_merely_late(bench: Bench) -> None:
     assert (run.source, run.late_ms) == (Source.EVERY, 59_000)
 
 
-def test_waiting_for_a_place_is_never_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slot_that_waits_for_the_limit_is_never_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(handle, "is_alive", lambda _pid, _start: False)
     bench = Bench(tmp_path / "halo.db", max_concurrent=1)
     for index in range(2):
@@ -868,7 +870,7 @@ def test_a_zone_change_that_could_not_be_written_is_noticed_again(
     machine_zone.cache_clear()
 
 
-def test_after_a_zone_change_cron_without_a_zone_is_planned_anew(
+def test_after_a_zone_change_cron_jobs_without_a_zone_are_rescheduled(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "UTC")

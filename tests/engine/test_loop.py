@@ -75,7 +75,7 @@ def test_another_connection_is_heard_through_the_socket(scheduler: Scheduler, qt
 
 
 @pytest.mark.usefixtures("qapp")
-def test_without_an_engine_nobody_is_poked(scheduler: Scheduler) -> None:
+def test_without_an_engine_no_notification_is_sent(scheduler: Scheduler) -> None:
     assert not poke(scheduler.path)
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(str(socket_path(scheduler.path)))
@@ -88,7 +88,7 @@ def test_without_an_engine_nobody_is_poked(scheduler: Scheduler) -> None:
 
 
 @pytest.mark.usefixtures("qapp")
-def test_stopping_lets_the_event_loop_go_on_until_runs_end(scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_stopping_keeps_the_event_loop_running_until_runs_end(scheduler: Scheduler, qtbot: QtBot) -> None:
     def slow(_job: Job, _run: Run) -> None:
         time.sleep(0.2)
 
@@ -183,7 +183,7 @@ def _count_epolls() -> int:
 
 @pytest.mark.usefixtures("qapp")
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists the open descriptors")
-def test_a_start_in_vain_leaves_no_descriptor_open(scheduler: Scheduler) -> None:
+def test_a_failed_start_leaves_no_descriptor_open(scheduler: Scheduler) -> None:
     scheduler.start()
     with Scheduler.open(scheduler.path) as other:
         before = _count_epolls()
@@ -208,7 +208,7 @@ def test_a_second_start_changes_nothing(scheduler: Scheduler, qtbot: QtBot) -> N
 
 
 @pytest.mark.usefixtures("qapp")
-def test_without_a_place_for_the_socket_jobs_run_all_the_same(
+def test_jobs_run_without_a_folder_for_the_socket(
     scheduler: Scheduler,
     qtbot: QtBot,
     monkeypatch: pytest.MonkeyPatch,
@@ -228,7 +228,7 @@ def test_without_a_place_for_the_socket_jobs_run_all_the_same(
 
 
 @pytest.mark.usefixtures("qapp")
-def test_an_engine_that_lost_its_place_leaves_the_new_ones_socket(tmp_path: Path) -> None:
+def test_an_engine_that_lost_its_lease_leaves_the_socket_of_the_new_one(tmp_path: Path) -> None:
     old, new = ChangeServer(tmp_path / "halo.db"), ChangeServer(tmp_path / "halo.db")
     assert old.start()
     assert new.start()
@@ -290,7 +290,7 @@ def test_a_client_that_talks_nonsense_is_dropped_without_a_word(
 
 
 @pytest.mark.usefixtures("qapp")
-def test_without_descriptors_nobody_is_let_in_for_a_moment_and_then_they_are(
+def test_without_descriptors_clients_are_refused_for_a_moment_and_then_accepted(
     tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("halo_scheduler.ipc.server._REST_MS", 60_000)
@@ -345,7 +345,7 @@ def test_idle_the_loop_sleeps_for_a_minute(scheduler: Scheduler, qtbot: QtBot) -
 
 
 @pytest.mark.usefixtures("qapp")
-def test_an_idle_loop_shows_that_it_works_as_often_as_somebody_wants(
+def test_an_idle_loop_reports_that_it_is_alive_as_often_as_requested(
     scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     beats: list[int] = []

@@ -32,7 +32,7 @@ def _alarms(bench: Bench) -> list[Run]:
     return [run for run in bench.started if run.job_id == "alarm"]
 
 
-def test_a_retry_overtaken_by_a_newer_point_while_nobody_was_awake_was_the_end(bench: Bench) -> None:
+def test_a_retry_overtaken_by_a_newer_slot_without_an_engine_ends_its_slot(bench: Bench) -> None:
     _fail_once(bench, Every("1h"))
     bench.crash()
     bench.tick(5 * _HOUR)

@@ -206,13 +206,15 @@ def test_with_room_nothing_is_given_up(scene: _Scene) -> None:
     assert scene.seen == [(True, _MB)]
 
 
-def test_output_is_shortened_first_then_the_reserve_goes_then_what_is_in_memory(scene: _Scene) -> None:
+def test_output_is_shortened_first_then_the_reserve_is_released_then_ends_stay_in_memory(
+    scene: _Scene,
+) -> None:
     assert scene.disk.retry_when_full(scene.write(fail=3)) == "written"
     assert scene.seen == [(True, _MB), (True, _MB), (False, _MB), (False, 0)]
     assert scene.withheld.size() == _MB
 
 
-def test_what_does_not_help_is_reported(scene: _Scene) -> None:
+def test_a_reserve_that_does_not_help_is_reported(scene: _Scene) -> None:
     with pytest.raises(StoreFullError):
         scene.disk.retry_when_full(scene.write(fail=4))
 
@@ -264,7 +266,7 @@ def test_a_reserve_takes_room_and_is_private(tmp_path: Path) -> None:
     assert stat.S_IMODE(reserve_path(database).stat().st_mode) == 0o600
 
 
-def test_one_that_is_held_is_left_alone(tmp_path: Path) -> None:
+def test_a_reserve_in_use_is_left_alone(tmp_path: Path) -> None:
     database = tmp_path / "halo.db"
     hold_reserve(database)
     before = reserve_path(database).stat()
@@ -272,7 +274,7 @@ def test_one_that_is_held_is_left_alone(tmp_path: Path) -> None:
     assert reserve_path(database).stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_a_reserve_is_released_once_and_held_again(tmp_path: Path) -> None:
+def test_a_reserve_is_released_once_and_created_again(tmp_path: Path) -> None:
     database = tmp_path / "halo.db"
     assert not release_reserve(database)
     hold_reserve(database)
@@ -284,7 +286,7 @@ def test_a_reserve_is_released_once_and_held_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
-def test_on_a_small_disk_it_is_small_and_gives_back_what_it_took(tmp_path: Path, kind: str) -> None:
+def test_on_a_small_disk_the_reserve_is_small_and_returns_its_space(tmp_path: Path, kind: str) -> None:
     with small_disk(tmp_path, kind, "32m") as disk:
         database = disk.folder / "halo.db"
         hold_reserve(database)

@@ -9,7 +9,7 @@ from machine import Bench
 from halo_scheduler import Every, Manual, Outcome, Policy, Run
 from halo_scheduler.model import Caps, Follower, FollowOn, PathExists, SkipReason, WaitingFor
 from halo_scheduler.model.changes import Change
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 
 _MINUTE = 60_000
 _HOUR = 60 * _MINUTE
@@ -62,9 +62,7 @@ def _crowd(bench: Bench, policy: Policy | None = None) -> tuple[list[str], Run]:
     return ids, run
 
 
-def test_jobs_known_to_lack_a_place_in_their_group_are_not_looked_at_again(
-    bench: Bench, read: Readings
-) -> None:
+def test_jobs_at_the_limit_of_their_group_are_not_checked_again(bench: Bench, read: Readings) -> None:
     ids, _ = _crowd(bench)
     assert {bench.job(job_id).waiting_for for job_id in ids[1:]} == {WaitingFor.AT_CAPACITY}
     read.clear()
@@ -74,9 +72,7 @@ def test_jobs_known_to_lack_a_place_in_their_group_are_not_looked_at_again(
     assert read == []
 
 
-def test_a_place_that_becomes_free_in_a_group_costs_a_look_at_few_of_its_jobs(
-    bench: Bench, read: Readings
-) -> None:
+def test_a_run_that_ends_in_a_group_checks_only_a_few_of_its_jobs(bench: Bench, read: Readings) -> None:
     ids, run = _crowd(bench)
     read.clear()
 
@@ -105,7 +101,7 @@ def test_others_start_beside_a_full_group_however_many_wait_in_it(bench: Bench) 
     assert run.job_id == other
 
 
-def test_a_full_group_that_must_be_quiet_says_so(bench: Bench) -> None:
+def test_a_full_group_in_quiet_hours_reports_the_quiet_hours(bench: Bench) -> None:
     ids, _ = _crowd(bench)
 
     bench.scheduler.settings.change(quiet_times=(QuietTime(start="00:00", end="24:00", group="disk"),))
@@ -123,7 +119,7 @@ def test_a_full_group_says_also_that_all_must_be_quiet(bench: Bench) -> None:
     assert {bench.job(job_id).waiting_for for job_id in ids[1:]} == {WaitingFor.QUIET_TIME}
 
 
-def test_conditions_are_looked_at_also_in_a_full_group(bench: Bench) -> None:
+def test_conditions_are_checked_in_a_full_group_too(bench: Bench) -> None:
     bench.surroundings.truths[_DISK] = True
     ids, _ = _crowd(bench, policy=Policy(conditions=(_DISK,)))
     assert {bench.job(job_id).waiting_for for job_id in ids[1:]} == {WaitingFor.AT_CAPACITY}
@@ -160,26 +156,26 @@ def _reports(bench: Bench) -> list[Run]:
     return [run for run in bench.started if run.job_id == "report"]
 
 
-def test_runs_that_pile_up_behind_a_job_are_not_looked_at_while_it_runs(bench: Bench) -> None:
+def test_runs_queued_behind_a_job_are_not_checked_while_it_runs(bench: Bench) -> None:
     _pile_up(bench)
 
-    found = bench.scheduler._store.requests.chain_runs_in_turn()
+    found = bench.scheduler._store.requests.queued_in_turn(bench.clock.now_ms())
 
     assert found == []
 
 
-def test_of_runs_that_piled_up_only_the_first_is_looked_at_when_its_turn_comes(
+def test_only_the_first_of_queued_runs_is_checked_when_its_turn_comes(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causes = _pile_up(bench)
     requests = bench.scheduler._store.requests
-    real, looked_at = requests.chain_runs_in_turn, []
+    real, looked_at = requests.queued_in_turn, []
 
-    def note() -> object:
-        looked_at.append([request.payload for request in real()])
-        return real()
+    def note(now_ms: int) -> object:
+        looked_at.append([request.payload for request in real(now_ms)])
+        return real(now_ms)
 
-    monkeypatch.setattr(requests, "chain_runs_in_turn", note)
+    monkeypatch.setattr(requests, "queued_in_turn", note)
     bench.finish(_reports(bench)[0])
 
     assert looked_at[0] == [causes[1].id]
@@ -195,7 +191,7 @@ def test_runs_that_piled_up_run_one_after_the_other_by_their_cause(bench: Bench)
     assert _waiting(bench) == []
 
 
-def test_runs_that_piled_up_all_say_what_they_wait_for_now_and_are_reported_once(bench: Bench) -> None:
+def test_queued_runs_all_show_their_current_reason_and_are_published_once(bench: Bench) -> None:
     _pile_up(bench)
     bench.scheduler.settings.change(quiet_times=(_ALL_DAY,))
 

@@ -128,7 +128,7 @@ def test_a_manual_run_moves_the_plan_only_if_that_makes_it_earlier(bench: Bench)
     assert _events(bench, job_id)[0].detail["run_id"] == run.id
 
 
-def test_a_test_run_proposes_in_vain_and_the_run_still_shows_it(bench: Bench) -> None:
+def test_a_hint_of_a_test_run_is_shown_but_not_applied(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     (run,) = bench.tick()
@@ -139,7 +139,7 @@ def test_a_test_run_proposes_in_vain_and_the_run_still_shows_it(bench: Bench) ->
 
 
 @pytest.mark.parametrize("schedule", [Manual(), Once(START + _SECOND)])
-def test_a_job_that_is_never_due_again_takes_no_hints_and_the_run_says_so(
+def test_a_job_that_is_never_due_again_ignores_hints_and_the_run_notes_it(
     bench: Bench, schedule: Schedule
 ) -> None:
     job_id = bench.scheduler.add_job("job", schedule)
@@ -163,7 +163,7 @@ def _end_with_late_words(bench: Bench, run: Run, late: Late, later_ms: int) -> N
     bench.tick(later_ms)
 
 
-def test_what_is_known_only_once_the_secrets_are_at_hand_counts_from_the_end(bench: Bench) -> None:
+def test_a_hint_read_after_secrets_became_available_counts_from_the_end_of_the_run(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     (run,) = bench.tick(_HOUR)
     told: list[Change] = []

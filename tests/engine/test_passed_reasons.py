@@ -56,7 +56,7 @@ def _off(bench: Bench, for_ms: int) -> list[Run]:
     return bench.tick(for_ms)
 
 
-def test_what_passed_while_halo_was_off_for_a_short_time_was_not_passed_over_by_a_run(bench: Bench) -> None:
+def test_slots_during_a_short_downtime_are_not_coalesced_as_running(bench: Bench) -> None:
     _add(bench)
     bench.end(bench.tick(_SECOND)[0])
     (late,) = _off(bench, 30 * _SECOND)
@@ -89,7 +89,7 @@ def test_a_long_time_off_is_distinguished_from_the_run_before_it(bench: Bench) -
     assert _passed(bench.recorded(caught_up.id)) == (108, "9 running, 99 downtime")
 
 
-def test_what_passed_while_there_was_no_place_was_not_passed_over_by_a_run(bench: Bench) -> None:
+def test_slots_while_the_limit_was_reached_are_not_coalesced_as_running(bench: Bench) -> None:
     long_id = bench.scheduler.add_job("long", Cron("0 0 1 1 *"), Callback(), policy=_NEVER)
     job_id = _add(bench)
     bench.scheduler.trigger(long_id)
@@ -101,13 +101,13 @@ def test_what_passed_while_there_was_no_place_was_not_passed_over_by_a_run(bench
     assert _passed(_next_of(bench, late)) == (29, "at capacity")
 
 
-def test_what_passed_while_halo_was_held_up_was_not_passed_over_by_a_run(bench: Bench) -> None:
+def test_slots_while_the_engine_was_delayed_are_not_coalesced_as_running(bench: Bench) -> None:
     _add(bench)
     (late,) = bench.tick(30 * _SECOND)
     assert _passed(_next_of(bench, late)) == (29, "delayed")
 
 
-def test_what_passed_after_an_error_is_distinguished_from_the_run_before_it(bench: Bench) -> None:
+def test_slots_coalesced_after_an_error_are_distinguished_from_those_during_the_run(bench: Bench) -> None:
     job_id = _add(bench)
     (run,) = bench.tick(_SECOND)
     bench.tick(5 * _SECOND)
@@ -117,7 +117,17 @@ def test_what_passed_after_an_error_is_distinguished_from_the_run_before_it(benc
     assert _passed(bench.recorded(after.id)) == (34, "5 running, 29 backoff")
 
 
-def test_what_the_limits_of_a_job_pass_over_says_so(bench: Bench) -> None:
+def test_slots_of_a_back_off_that_a_person_ended_are_not_called_disabled(bench: Bench) -> None:
+    job_id = _add(bench)
+    (run,) = bench.tick(_SECOND)
+    bench.end(run, Outcome.FAILURE)
+    bench.tick(10 * _SECOND)
+    bench.scheduler.resume_job(job_id)
+    (after,) = bench.tick(_SECOND)
+    assert _passed(bench.recorded(after.id)) == (10, "backoff")
+
+
+def test_slots_coalesced_by_limits_name_the_limits(bench: Bench) -> None:
     _add(bench, Policy(time_limit=None, limits=Limits(min_ms=60 * _SECOND)))
     (run,) = bench.tick(60 * _SECOND)
     bench.tick(5 * _SECOND)
@@ -126,7 +136,7 @@ def test_what_the_limits_of_a_job_pass_over_says_so(bench: Bench) -> None:
     assert _passed(bench.recorded(after.id)) == (64, "5 running, 59 limits")
 
 
-def test_a_manual_run_is_a_run_too(bench: Bench) -> None:
+def test_slots_during_a_manual_run_are_coalesced_as_running(bench: Bench) -> None:
     job_id = _add(bench)
     bench.scheduler.trigger(job_id)
     (by_hand,) = bench.tick()
@@ -136,7 +146,7 @@ def test_a_manual_run_is_a_run_too(bench: Bench) -> None:
     assert _passed(_next_of(bench, bench.started[-1])) == (29, "running")
 
 
-def test_what_passed_before_somebody_started_a_waiting_job_was_not_passed_over_by_a_run(bench: Bench) -> None:
+def test_slots_before_a_manual_start_of_a_waiting_job_are_not_coalesced_as_running(bench: Bench) -> None:
     condition = PathExists(path="/mnt/backup")
     job_id = _add(bench, Policy(time_limit=None, conditions=(condition,)))
     assert bench.tick(_SECOND) == []
@@ -153,7 +163,7 @@ def test_what_passed_before_somebody_started_a_waiting_job_was_not_passed_over_b
     ("held_up_by", "reason"),
     [(WaitingFor.RESOURCES, "no resources"), (WaitingFor.DISK_SPACE, "disk full")],
 )
-def test_what_passed_while_a_start_was_tried_again_was_not_passed_over_by_a_run(
+def test_slots_while_a_start_was_retried_are_not_coalesced_as_running(
     bench: Bench, held_up_by: WaitingFor, reason: str
 ) -> None:
     _add(bench)

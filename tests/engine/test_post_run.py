@@ -19,7 +19,7 @@ from halo_scheduler.engine import post_run as settlement_module
 from halo_scheduler.engine.post_run import Settlement, verdict_of
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Question, QuestionState, SkipReason
-from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.store import Store
 from halo_scheduler.work_sources.item import Verdict
@@ -160,7 +160,7 @@ def test_an_item_whose_run_was_recorded_before_the_crash_goes_where_that_sends_i
     claimed.tick_until(place)
 
 
-def test_an_item_of_a_run_nobody_knows_is_given_back(claimed: _Claimed) -> None:
+def test_an_item_of_an_unknown_run_is_released(claimed: _Claimed) -> None:
     claimed.bench.end(claimed.run)
     claimed.bench.scheduler._store.database.rows("DELETE FROM scheduler_run_log")
     claimed.bench.crash()
@@ -192,7 +192,7 @@ def untold(claimed: _Claimed, monkeypatch: pytest.MonkeyPatch) -> _Claimed:
     return claimed
 
 
-def test_a_source_that_comes_back_is_told_at_the_next_try_and_the_run_says_so(untold: _Claimed) -> None:
+def test_an_item_is_reported_once_its_source_is_back_and_the_run_notes_it(untold: _Claimed) -> None:
     untold.items.with_name("away").rename(untold.items)
     untold.bench.tick(_MINUTE - 1)
     assert untold.places() == ["in-progress"]
@@ -225,7 +225,7 @@ def test_a_clock_that_is_set_back_does_not_put_off_the_next_try(untold: _Claimed
     assert engine.poll_delay_ms() <= _MINUTE
 
 
-def test_after_a_week_the_item_is_forgotten_and_the_run_says_so(untold: _Claimed) -> None:
+def test_after_a_week_an_unreported_item_is_given_up_and_the_run_notes_it(untold: _Claimed) -> None:
     engine = untold.bench.scheduler.engine.get_engine()
     for _ in range(3):
         untold.fail_again()
@@ -243,7 +243,7 @@ def test_a_clock_that_jumps_ahead_does_not_end_the_tries_at_once(untold: _Claime
     assert engine.resources.work_desk.claimed() == {untold.run.id}
 
 
-def test_the_engine_after_the_next_goes_on_trying_without_saying_it_again(untold: _Claimed) -> None:
+def test_a_later_engine_keeps_retrying_without_repeating_the_note(untold: _Claimed) -> None:
     untold.bench.crash()
     untold.fail_again()
     untold.bench.crash()
@@ -253,7 +253,7 @@ def test_the_engine_after_the_next_goes_on_trying_without_saying_it_again(untold
     assert untold.note().count("could not be") == 1
 
 
-def test_a_fault_in_looking_at_questions_keeps_no_run_from_starting(
+def test_an_error_while_reading_questions_prevents_no_run(
     claimed: _Claimed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_store: Store, _run_id: str) -> None:
@@ -300,7 +300,7 @@ def test_the_outcome_decides_about_the_item(store: Store, outcome: Outcome, verd
     assert verdict_of(store, "r") is verdict
 
 
-def test_what_the_source_broke_off_is_given_back(store: Store) -> None:
+def test_an_item_whose_claim_was_interrupted_is_released(store: Store) -> None:
     run = replace(_RUN, outcome=Outcome.FAILURE, reason=SkipReason.SOURCE_UNAVAILABLE)
     store.runs.insert([run], 1)
     assert verdict_of(store, "r") is Verdict.RELEASED

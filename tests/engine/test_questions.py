@@ -73,7 +73,7 @@ def test_a_run_that_asks_nothing_leaves_no_question(bench: Bench, job_id: str) -
     assert bench.job(job_id).last_outcome is Outcome.SUCCESS
 
 
-def test_a_test_run_asks_nobody(bench: Bench, job_id: str) -> None:
+def test_a_test_run_leaves_no_question(bench: Bench, job_id: str) -> None:
     bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     (test,) = bench.tick()
     bench.end(test, question="Which branch?")
@@ -90,7 +90,7 @@ def test_a_question_knows_the_item_it_is_about(bench: Bench, job_id: str) -> Non
     assert question.job_id == job_id
 
 
-def test_what_is_asked_is_reported_and_stands_in_the_journal(bench: Bench, job_id: str) -> None:
+def test_a_question_is_published_and_recorded_in_the_journal(bench: Bench, job_id: str) -> None:
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
     question = _ask(bench)
@@ -101,7 +101,7 @@ def test_what_is_asked_is_reported_and_stands_in_the_journal(bench: Bench, job_i
     assert event.detail == {"question": question.id, "run_id": question.run_id}
 
 
-def test_a_question_that_is_read_late_is_asked_all_the_same(bench: Bench, job_id: str) -> None:
+def test_a_question_that_is_read_late_is_still_asked(bench: Bench, job_id: str) -> None:
     (run,) = bench.tick(_HOUR)
     bench.end(run)
     late = Late(
@@ -154,14 +154,14 @@ def test_a_long_question_is_shortened_in_the_sentence(bench: Bench, job_id: str)
     assert len(run.error) < 250
 
 
-def test_an_open_question_comes_before_a_cap(bench: Bench) -> None:
+def test_an_open_question_takes_precedence_over_a_daily_limit(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("capped", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
     _ask(bench)
     bench.tick(_HOUR)
     assert len(_held(bench, job_id)) == 1
 
 
-def test_another_job_goes_on(bench: Bench, job_id: str) -> None:
+def test_other_jobs_are_not_affected_by_a_question(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
     other = bench.scheduler.add_job("other", Every("1h"))
     (run,) = bench.tick(_HOUR)
@@ -205,7 +205,7 @@ def test_a_once_whose_question_is_open_is_skipped_and_over(bench: Bench) -> None
     assert [run.trigger for run in bench.tick()] == [Trigger.ANSWER]
 
 
-def test_runs_by_hand_start_while_a_question_is_open(bench: Bench, job_id: str) -> None:
+def test_manual_runs_start_while_a_question_is_open(bench: Bench, job_id: str) -> None:
     _ask(bench)
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
@@ -242,9 +242,7 @@ def test_of_two_questions_both_have_to_be_settled(bench: Bench, job_id: str) -> 
 # --- Answering ----------------------------------------------------------------------------------------
 
 
-def test_an_answer_starts_one_run_that_is_reported_and_the_schedule_goes_on(
-    bench: Bench, job_id: str
-) -> None:
+def test_an_answer_starts_one_run_and_the_schedule_resumes(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
     before = bench.job(job_id)
     heard: list[Change] = []
@@ -328,7 +326,7 @@ def test_an_answer_that_waits_keeps_no_other_job_from_its_manual_run(tmp_path: P
     bench.close()
 
 
-def test_an_answer_waits_for_a_place_and_outlives_restarts(
+def test_an_answer_waits_for_the_limit_and_survives_restarts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handle, "is_alive", lambda _pid, _start: False)
@@ -457,7 +455,7 @@ def test_a_question_is_settled_only_once(bench: Bench, job_id: str) -> None:
     assert question.job_id == job_id
 
 
-def test_a_question_nobody_asked_is_refused(bench: Bench) -> None:
+def test_an_answer_to_an_unknown_question_is_refused(bench: Bench) -> None:
     for settle in (
         lambda: bench.scheduler.questions.answer("q", "x"),
         lambda: bench.scheduler.questions.dismiss("q"),

@@ -22,7 +22,7 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import QuietTime, Weekday
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin", "dead_processes")
 
@@ -55,7 +55,7 @@ def _until(bench: Bench, time: str) -> int:
     return utc_ms(f"2026-11-{time}+01:00") - bench.clock.now_ms()
 
 
-def test_what_falls_due_in_a_quiet_time_waits_for_its_end_and_says_so(bench: Bench) -> None:
+def test_a_job_due_in_quiet_hours_waits_for_their_end_and_says_so(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("2h"))
     assert bench.tick(2 * _HOUR) == []
     assert _waiting(bench, job_id) == (
@@ -87,7 +87,7 @@ def test_it_is_quiet_from_the_first_instant_to_the_last(bench: Bench) -> None:
     assert len(bench.tick(_until(bench, "17T06:00:00"))) == 3
 
 
-def test_a_quiet_time_without_a_name_and_one_of_days_have_their_words(bench: Bench) -> None:
+def test_quiet_hours_without_a_name_and_those_of_several_days_have_words(bench: Bench) -> None:
     weekend = QuietTime(days=(Weekday.TUESDAY, Weekday.WEDNESDAY), start="00:00", end="24:00")
     bench.scheduler.settings.change(quiet_times=(weekend,))
     job_id = bench.scheduler.add_job("job", Once(utc_ms("2026-11-17T00:00+01:00")))
@@ -146,7 +146,7 @@ def test_a_retry_is_quiet_too_and_keeps_the_error_count_when_skipped(bench: Benc
     assert (started[waits].attempt, started[waits].slot_at) == (2, _EVENING + 55 * _MINUTE)
 
 
-def test_what_is_caught_up_is_quiet_too_and_waiting_is_never_missed(bench: Bench) -> None:
+def test_catch_up_runs_respect_quiet_hours_and_waiting_is_never_missed(bench: Bench) -> None:
     bench.scheduler.add_job("job", Every("90m"))
     other = bench.scheduler.add_job("other", Every("90m"), policy=Policy(catch_up=CatchUp.SKIP))
     bench.tick(90 * _MINUTE)
@@ -158,7 +158,7 @@ def test_what_is_caught_up_is_quiet_too_and_waiting_is_never_missed(bench: Bench
     assert bench.scheduler.get_run_log(other, outcome=Outcome.MISSED) == []
 
 
-def test_it_holds_for_its_group_alone(bench: Bench) -> None:
+def test_quiet_hours_of_a_group_apply_to_it_alone(bench: Bench) -> None:
     bench.scheduler.settings.change(quiet_times=(QuietTime(group="loud", start="22:00", end="06:00"),))
     loud = bench.scheduler.add_job("loud", Every("2h"), group="loud")
     others = [
@@ -189,7 +189,7 @@ def test_a_change_of_the_settings_counts_at_once(bench: Bench) -> None:
     assert len(bench.tick(_MINUTE)) == 1
 
 
-def test_a_job_that_lacks_a_place_after_the_quiet_time_says_that(tmp_path: Path) -> None:
+def test_a_job_at_the_limit_after_quiet_hours_reports_the_limit(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "narrow.db", max_concurrent=1, now_ms=_EVENING)
     bench.scheduler.settings.change(quiet_times=(QuietTime(start="22:00", end="23:00"),))
     ids = [bench.scheduler.add_job(name, Every("90m"), job_id=name) for name in ("a", "b")]
@@ -201,7 +201,7 @@ def test_a_job_that_lacks_a_place_after_the_quiet_time_says_that(tmp_path: Path)
     bench.close()
 
 
-def test_slots_are_skipped_also_when_no_place_is_free(tmp_path: Path) -> None:
+def test_slots_are_skipped_in_quiet_hours_also_at_the_limit(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "narrow.db", max_concurrent=1, now_ms=_EVENING)
     bench.scheduler.settings.change(quiet_times=(_NIGHTS,))
     bench.scheduler.add_job("long", Every("30m"))
@@ -214,7 +214,7 @@ def test_slots_are_skipped_also_when_no_place_is_free(tmp_path: Path) -> None:
     bench.close()
 
 
-def test_a_quiet_group_makes_nobody_read_all_others_that_lack_a_place(
+def test_a_group_in_quiet_hours_does_not_cause_other_waiting_jobs_to_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Bench(tmp_path / "narrow.db", max_concurrent=1, now_ms=_EVENING)
@@ -254,7 +254,7 @@ def test_it_is_reported_once_that_a_job_waits(bench: Bench) -> None:
     assert told == [Change(ChangeKind.JOB, job_id=job_id)]
 
 
-def test_conditions_are_not_asked_for_in_a_quiet_time_and_then_they_are(bench: Bench) -> None:
+def test_conditions_are_not_checked_in_quiet_hours_but_afterwards(bench: Bench) -> None:
     policy = Policy(conditions=(_DISK,), condition_deadline="10m")
     job_id = bench.scheduler.add_job("job", Every("2h"), policy=policy)
     bench.tick(2 * _HOUR)
@@ -266,7 +266,7 @@ def test_conditions_are_not_asked_for_in_a_quiet_time_and_then_they_are(bench: B
     assert len(bench.tick(_MINUTE)) == 1
 
 
-def test_a_deadline_that_passes_in_a_quiet_time_is_decided_after_it(bench: Bench) -> None:
+def test_a_deadline_that_passes_in_quiet_hours_is_decided_after_them(bench: Bench) -> None:
     policy = Policy(conditions=(_DISK,), condition_deadline="10m")
     job_id = bench.scheduler.add_job("job", Every("55m"), policy=policy)
     bench.tick(55 * _MINUTE)
@@ -278,7 +278,7 @@ def test_a_deadline_that_passes_in_a_quiet_time_is_decided_after_it(bench: Bench
     assert run.reason is SkipReason.CONDITION
 
 
-def test_a_manual_run_starts_and_says_that_it_is_quiet(bench: Bench) -> None:
+def test_a_manual_run_in_quiet_hours_starts_and_notes_it(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("2h"))
     bench.tick(2 * _HOUR)
     bench.scheduler.trigger(job_id)
@@ -290,7 +290,7 @@ def test_a_manual_run_starts_and_says_that_it_is_quiet(bench: Bench) -> None:
     assert _waiting(bench, job_id)[0] is WaitingFor.QUIET_TIME
 
 
-def test_both_that_a_manual_run_did_not_wait_for_are_reported(bench: Bench) -> None:
+def test_quiet_hours_and_conditions_that_a_manual_run_ignored_are_noted(bench: Bench) -> None:
     bench.scheduler.settings.change(quiet_times=(QuietTime(start="20:00", end="23:00"),))
     job_id = bench.scheduler.add_job("job", Every("2h"), policy=Policy(conditions=(_DISK,)))
     bench.scheduler.trigger(job_id)

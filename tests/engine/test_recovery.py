@@ -80,9 +80,7 @@ def test_a_run_that_ended_meanwhile_ended_when_it_did(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("is_running", [True, False], ids=["a run ends meanwhile", "nothing runs"])
-def test_what_passed_meanwhile_was_not_passed_over_because_the_job_ran(
-    bench: Bench, is_running: bool
-) -> None:
+def test_slots_during_downtime_are_not_coalesced_as_running(bench: Bench, is_running: bool) -> None:
     _add(bench)
     (run,) = bench.tick(_SECOND)
     if is_running:
@@ -97,7 +95,7 @@ def test_what_passed_meanwhile_was_not_passed_over_because_the_job_ran(
     assert after.passed_reason == "database unavailable"
 
 
-def test_what_a_long_run_passes_over_is_still_because_it_ran(bench: Bench) -> None:
+def test_slots_during_a_long_run_are_coalesced_as_running(bench: Bench) -> None:
     _add(bench)
     (run,) = bench.tick(_SECOND)
     _try_in_vain(bench, 30 * _SECOND)
@@ -119,7 +117,7 @@ def test_later_runs_pass_over_for_their_own_reasons(bench: Bench) -> None:
     assert (third.passed_over, third.passed_reason) == (5, "running")
 
 
-def test_a_long_outage_is_no_sleep_and_is_remembered(bench: Bench) -> None:
+def test_a_long_outage_is_not_sleep_and_is_recorded(bench: Bench) -> None:
     job_id = bench.scheduler.add_job(
         "hourly", Every("1h"), Callback(), anchor_at=START, policy=Policy(catch_up=CatchUp.SKIP)
     )

@@ -27,7 +27,7 @@ from halo_scheduler import (
 )
 from halo_scheduler.actions.run_services import Ended, Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.engine.requested_runs import ChainRuns
+from halo_scheduler.engine.queued_runs import QueuedRuns
 from halo_scheduler.errors import ScheduleTriggerError, StaleEngineError, StoreUnavailableError
 from halo_scheduler.model import (
     Backoff,
@@ -45,7 +45,7 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.requests import Request, RequestKind
@@ -121,7 +121,7 @@ def _end_somehow(bench: Bench, run: Run, outcome: Outcome) -> None:
         (Outcome.SKIPPED, set()),
     ],
 )
-def test_each_end_starts_those_who_follow_it_once(
+def test_each_outcome_triggers_its_next_jobs_once(
     bench: Bench, outcome: Outcome, followed: set[FollowOn]
 ) -> None:
     for on in FollowOn:
@@ -137,7 +137,7 @@ def test_each_end_starts_those_who_follow_it_once(
 
 
 @pytest.mark.usefixtures("machine_in_utc")
-def test_missed_and_held_back_slots_start_nobody(bench: Bench) -> None:
+def test_missed_and_skipped_slots_trigger_nothing(bench: Bench) -> None:
     _chain(bench, backup=Policy(catch_up=CatchUp.SKIP, caps=Caps(runs_per_day=1)))
     bench.tick()
     bench.clock.advance(2 * _HOUR)
@@ -151,7 +151,7 @@ def test_missed_and_held_back_slots_start_nobody(bench: Bench) -> None:
     assert len(_runs(bench)) == 1
 
 
-def test_a_chain_run_says_what_caused_it_and_leaves_its_jobs_plan_alone(bench: Bench) -> None:
+def test_a_chain_run_names_its_cause_and_does_not_change_its_jobs_plan(bench: Bench) -> None:
     _chain(bench, FollowOn.SUCCESS, schedule=Once(START + _DAY))
     before = bench.job("report")
     (cause,) = bench.tick(_HOUR)
@@ -168,7 +168,7 @@ def test_a_chain_run_says_what_caused_it_and_leaves_its_jobs_plan_alone(bench: B
     assert (own.trigger, own.slot_at) == (Trigger.SCHEDULE, START + _DAY)
 
 
-def test_runs_by_hand_with_an_answer_and_of_a_chain_start_followers_and_tests_do_not(bench: Bench) -> None:
+def test_manual_answer_and_chain_runs_trigger_next_jobs_and_tests_do_not(bench: Bench) -> None:
     _chain(bench)
     bench.scheduler.add_job("first", Manual(), job_id="first", followers=[Follower(job_id="backup")])
     bench.scheduler.runs.request_test("backup", bench.job("backup").spec)
@@ -206,7 +206,7 @@ def test_only_the_last_attempt_of_a_slot_is_its_end(bench: Bench) -> None:
     assert run.attempt == 3
 
 
-def test_an_attempt_whose_retry_never_comes_was_the_last(bench: Bench) -> None:
+def test_an_attempt_whose_retry_is_dropped_counts_as_the_last(bench: Bench) -> None:
     policy = Policy(retry=Retry(attempts=1, delay_ms=_SECOND), caps=Caps(runs_per_day=1))
     _chain(bench, FollowOn.FAILURE, backup=policy)
     (run,) = bench.tick(_HOUR)
@@ -229,7 +229,7 @@ def test_a_retry_that_was_missed_leaves_the_attempt_before_as_the_last(bench: Be
     assert [found.caused_by for found in _runs(bench)] == [run.id]
 
 
-def test_a_job_that_is_removed_while_it_runs_still_starts_what_follows(bench: Bench) -> None:
+def test_a_job_removed_while_it_runs_still_triggers_its_next_jobs(bench: Bench) -> None:
     _chain(bench)
     (run,) = bench.tick(_HOUR)
     bench.scheduler.remove_job("backup")
@@ -240,7 +240,7 @@ def test_a_job_that_is_removed_while_it_runs_still_starts_what_follows(bench: Be
 # --- Exactly once, whatever happens ------------------------------------------------------------------
 
 
-def test_the_end_and_what_follows_from_it_are_written_together(
+def test_an_end_and_its_chain_runs_are_written_together(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _chain(bench)
@@ -296,7 +296,7 @@ def test_a_crash_between_the_claim_and_the_start_doubles_nothing(
     assert [(found.caused_by, found.outcome) for found in _runs(bench)] == [(run.id, Outcome.INTERRUPTED)]
 
 
-def test_an_end_that_nobody_saw_starts_what_follows(bench: Bench) -> None:
+def test_an_unseen_end_triggers_next_jobs(bench: Bench) -> None:
     _chain(bench, FollowOn.FAILURE)
     (run,) = bench.tick(_HOUR)
     bench.crash()
@@ -305,21 +305,21 @@ def test_an_end_that_nobody_saw_starts_what_follows(bench: Bench) -> None:
     assert [found.caused_by for found in _runs(bench)] == [run.id]
 
 
-def test_a_run_and_a_follower_make_one_chain_run_even_if_asked_for_again(bench: Bench) -> None:
+def test_a_run_triggers_each_next_job_once_even_if_repeated(bench: Bench) -> None:
     _chain(bench)
     cause = _cause(bench)
     (run,) = _runs(bench)
     again = Request(kind=RequestKind.CHAIN, job_id="report", run_id="again", at=START, payload=cause.id)
     requests = bench.scheduler._store.requests
     requests.append_chain_runs([again])
-    assert requests.chain_runs() == []
+    assert requests.queued(START) == []
     other = replace(again, payload="another run")
     requests.append_chain_runs([other, replace(other, run_id="once more")])
-    assert [request.run_id for request in requests.chain_runs()] == ["again"]
+    assert [request.run_id for request in requests.queued(START)] == ["again"]
     assert _runs(bench) == [run]
 
 
-def test_an_adopted_run_starts_what_follows_when_it_ends(
+def test_an_adopted_run_triggers_next_jobs_when_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHELL", "/bin/sh")
@@ -372,7 +372,7 @@ def test_due_jobs_and_chain_runs_start_oldest_first(narrow: Bench) -> None:
     assert order == ["earlier", "report", "later"]
 
 
-def test_a_follower_that_runs_already_runs_again_afterwards(bench: Bench) -> None:
+def test_a_next_job_that_is_running_runs_again_afterwards(bench: Bench) -> None:
     _chain(bench)
     causes = [_cause(bench) for _ in range(3)]
     assert _reasons(bench) == 2 * ["its previous run to end"]
@@ -383,7 +383,7 @@ def test_a_follower_that_runs_already_runs_again_afterwards(bench: Bench) -> Non
     assert bench.scheduler.runs.waiting_in_chains() == []
 
 
-def test_what_a_chain_run_waits_for_is_reported_once(bench: Bench) -> None:
+def test_the_reason_a_chain_run_waits_is_published_once(bench: Bench) -> None:
     _chain(bench, group="quiet")
     bench.scheduler.settings.change(quiet_times=(_ALL_DAY,))
     bench.scheduler.trigger("backup")
@@ -400,7 +400,7 @@ def test_what_a_chain_run_waits_for_is_reported_once(bench: Bench) -> None:
     assert told == []
 
 
-def test_a_chain_run_waits_for_a_place_in_its_group(bench: Bench) -> None:
+def test_a_chain_run_waits_for_the_limit_of_its_group(bench: Bench) -> None:
     bench.scheduler.set_group_limit("disk", 1)
     _chain(bench, group="disk")
     bench.scheduler.add_job("other", Manual(), job_id="other", group="disk")
@@ -412,7 +412,7 @@ def test_a_chain_run_waits_for_a_place_in_its_group(bench: Bench) -> None:
     assert len(_runs(bench)) == 1
 
 
-def test_a_slot_of_the_follower_and_a_chain_run_do_not_run_at_once(bench: Bench) -> None:
+def test_a_slot_and_a_chain_run_of_a_job_do_not_run_at_once(bench: Bench) -> None:
     _chain(bench, schedule=Every("1h"))
     for run in bench.tick(_HOUR):
         bench.finish(run)
@@ -431,7 +431,7 @@ def test_a_slot_that_falls_due_while_a_chain_run_lasts_stays_due(bench: Bench) -
     assert _runs(bench)[-1].slot_at == START + _HOUR
 
 
-def test_a_chain_run_waits_for_the_end_of_a_quiet_time_or_is_skipped(bench: Bench) -> None:
+def test_a_chain_run_waits_for_the_end_of_quiet_hours_or_is_skipped(bench: Bench) -> None:
     bench.scheduler.settings.change(
         quiet_times=(QuietTime(group="quiet", start="00:00", end="01:00", timezone="UTC"),)
     )
@@ -476,7 +476,7 @@ def test_a_chain_run_waits_for_its_conditions_until_its_deadline(bench: Bench) -
     assert bench.surroundings.watched == frozenset()
 
 
-def test_a_first_look_is_not_said_of_a_chain_run_that_lacks_a_place_anyway(narrow: Bench) -> None:
+def test_a_chain_run_at_the_limit_does_not_report_a_first_probe(narrow: Bench) -> None:
     _chain(narrow, report=Policy(conditions=(_DISK,)))
     narrow.scheduler.trigger("backup")
     (cause,) = narrow.tick()
@@ -502,7 +502,7 @@ def test_a_deadline_of_a_chain_run_survives_a_restart_and_a_lack_of_places(narro
     assert given_up.reason is SkipReason.CONDITION
 
 
-def test_an_open_question_and_a_cap_skip_a_chain_run_with_the_reason(bench: Bench) -> None:
+def test_an_open_question_and_a_daily_limit_skip_a_chain_run_with_the_reason(bench: Bench) -> None:
     _chain(bench, report=Policy(caps=Caps(runs_per_day=1)), schedule=Once(START + _DAY))
     _cause(bench)
     bench.end(_runs(bench)[-1], question="Which?")
@@ -517,7 +517,7 @@ def test_an_open_question_and_a_cap_skip_a_chain_run_with_the_reason(bench: Benc
     assert bench.job("report").next_run_at == START + _DAY
 
 
-def test_output_that_waits_for_its_secrets_holds_the_chain_back(bench: Bench) -> None:
+def test_output_that_waits_for_secrets_delays_the_chain(bench: Bench) -> None:
     _chain(bench)
     bench.scheduler.trigger("backup")
     (run,) = bench.tick()
@@ -533,7 +533,7 @@ def test_output_that_waits_for_its_secrets_holds_the_chain_back(bench: Bench) ->
     assert bench.scheduler.get_output(run.id) == b"done\n"
 
 
-def test_an_edited_follower_runs_as_it_is_by_then(narrow: Bench) -> None:
+def test_an_edited_next_job_runs_with_its_new_definition(narrow: Bench) -> None:
     _chain(narrow)
     narrow.scheduler.add_job("long", Manual(), job_id="long")
     narrow.scheduler.trigger("backup")
@@ -552,7 +552,7 @@ def test_an_edited_follower_runs_as_it_is_by_then(narrow: Bench) -> None:
 
 
 @pytest.mark.parametrize("state", ["paused", "disabled"])
-def test_a_follower_that_does_not_run_says_so_and_so_does_the_run_before(bench: Bench, state: str) -> None:
+def test_a_next_job_that_does_not_run_is_recorded_on_both_runs(bench: Bench, state: str) -> None:
     _chain(bench, schedule=Every("1h"))
     if state == "paused":
         bench.scheduler.pause_job("report")
@@ -584,7 +584,7 @@ def test_a_once_that_is_over_is_disabled_and_so_does_not_follow(bench: Bench) ->
     assert _runs(bench)[-1].reason is SkipReason.DISABLED
 
 
-def test_a_follower_that_is_paused_while_its_turn_has_not_come_is_skipped(bench: Bench) -> None:
+def test_a_next_job_paused_before_its_turn_is_skipped(bench: Bench) -> None:
     _chain(bench)
     first = _cause(bench)
     second = _cause(bench)
@@ -597,7 +597,7 @@ def test_a_follower_that_is_paused_while_its_turn_has_not_come_is_skipped(bench:
 
 
 @pytest.mark.parametrize("is_purged", [False, True])
-def test_a_follower_that_was_removed_is_named_on_the_run_before(bench: Bench, is_purged: bool) -> None:
+def test_a_removed_next_job_is_named_on_the_causing_run(bench: Bench, is_purged: bool) -> None:
     _chain(bench)
     bench.scheduler.remove_job("report")
     if is_purged:
@@ -611,7 +611,7 @@ def test_a_follower_that_was_removed_is_named_on_the_run_before(bench: Bench, is
     assert _runs(bench) == []
 
 
-def test_a_follower_that_is_removed_while_it_waits_is_reported_too(bench: Bench) -> None:
+def test_a_next_job_removed_while_it_waits_is_reported(bench: Bench) -> None:
     _chain(bench, report=Policy(conditions=(_DISK,)))
     cause = _cause(bench)
     bench.scheduler.remove_job("report")
@@ -646,7 +646,7 @@ def test_a_fault_in_deciding_about_a_chain_run_is_reported_and_does_not_affect_o
 
     bench.scheduler.trigger("backup")
     (cause,) = bench.tick()
-    monkeypatch.setattr(ChainRuns, "look", stumble)
+    monkeypatch.setattr(QueuedRuns, "check", stumble)
     bench.end(cause)
     assert bench.recorded(cause.id).note == ("report was not triggered, because of an error (see the log)")
     assert bench.scheduler.runs.waiting_in_chains() == []
@@ -656,7 +656,7 @@ def test_a_fault_in_deciding_about_a_chain_run_is_reported_and_does_not_affect_o
 # --- Cancelling --------------------------------------------------------------------------------------
 
 
-def test_a_chain_run_that_waits_can_be_cancelled_and_starts_nobody(bench: Bench) -> None:
+def test_a_waiting_chain_run_can_be_cancelled_and_triggers_nothing(bench: Bench) -> None:
     bench.scheduler.add_job("last", Manual(), job_id="last")
     _chain(bench)
     bench.scheduler.update_job(
@@ -682,7 +682,7 @@ def test_a_chain_run_that_waits_can_be_cancelled_and_starts_nobody(bench: Bench)
     assert (job.status, job.waiting_for) == (JobStatus.IDLE, None)
 
 
-def test_a_chain_run_under_way_is_cancelled_like_any_other(bench: Bench) -> None:
+def test_an_active_chain_run_is_cancelled_like_any_other(bench: Bench) -> None:
     _chain(bench)
     _cause(bench)
     (run,) = _runs(bench)
@@ -724,7 +724,7 @@ def _busy_group(bench: Bench) -> Run:
     return run
 
 
-def test_a_manual_run_waits_for_a_place_in_its_group_and_says_so(bench: Bench) -> None:
+def test_a_manual_run_waits_for_the_limit_of_its_group_and_says_so(bench: Bench) -> None:
     first = _busy_group(bench)
     told: list[Change] = []
     bench.scheduler.trigger("second")
@@ -748,14 +748,14 @@ def test_a_manual_run_waits_for_a_place_in_its_group_and_says_so(bench: Bench) -
     assert [run.job_id for run in bench.started] == ["first", "second"]
 
 
-def test_another_group_is_not_held_up_by_a_manual_run_that_waits(bench: Bench) -> None:
+def test_a_waiting_manual_run_does_not_delay_another_group(bench: Bench) -> None:
     _busy_group(bench)
     bench.scheduler.trigger("second")
     bench.scheduler.trigger(bench.scheduler.add_job("other", Manual(), job_id="other"))
     assert [run.job_id for run in bench.tick()] == ["other"]
 
 
-def test_a_manual_run_may_pass_the_limit_of_its_group_but_not_that_of_all(tmp_path: Path) -> None:
+def test_a_manual_run_may_exceed_the_limit_of_its_group_but_not_that_of_all_jobs(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "two.db", max_concurrent=2)
     bench.scheduler.settings.change(max_concurrent=2)
     _busy_group(bench)
@@ -775,7 +775,16 @@ def test_a_manual_run_may_pass_the_limit_of_its_group_but_not_that_of_all(tmp_pa
     bench.close()
 
 
-def test_a_manual_run_that_an_engine_accepted_survives_a_restart_however_long_that_takes(
+def test_an_answer_that_waits_for_its_group_may_pass_the_limit_too(bench: Bench) -> None:
+    _busy_group(bench)
+    question = ask(bench.scheduler, "second")
+    answer_id = bench.scheduler.questions.answer(question.id, "yes")
+    assert bench.tick() == []
+    assert bench.scheduler.trigger("second", now=True) == answer_id
+    assert [run.id for run in bench.tick()] == [answer_id]
+
+
+def test_an_accepted_manual_run_survives_a_restart_of_any_length(
     bench: Bench,
 ) -> None:
     _busy_group(bench)
@@ -787,7 +796,7 @@ def test_a_manual_run_that_an_engine_accepted_survives_a_restart_however_long_th
     assert [run.id for run in bench.tick()] == [run_id]
 
 
-def test_an_answer_waits_for_a_place_in_its_group_and_a_test_does_not(bench: Bench) -> None:
+def test_an_answer_waits_for_the_limit_of_its_group_and_a_test_does_not(bench: Bench) -> None:
     first = _busy_group(bench)
     record = bench.scheduler._store.jobs.require("second")
     test_id = bench.scheduler.runs.request_test("second", record.spec)

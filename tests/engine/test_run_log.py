@@ -8,11 +8,13 @@ from collections.abc import Iterator
 import pytest
 from machine import Bench
 
-from halo_scheduler import Every, Manual, Outcome, PathExists, Policy
+from halo_scheduler import Every, Manual, Outcome, PathExists, Policy, Run
 from halo_scheduler.engine import run_log
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Backoff, CatchUp, SkipReason
 from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.store import runs
+from halo_scheduler.store.connection import Row
 
 _MINUTE, _HOUR = 60_000, 3_600_000
 _NAME = "halo_scheduler.engine.run_log"
@@ -59,6 +61,28 @@ def test_starts_and_ends_are_logged_with_name_outcome_and_reason(
         ("WARNING", "backup/nightly failed after under a second"),
         ("WARNING", "backup/nightly is disabled after 2 failures"),
     ]
+
+
+def test_a_quiet_log_reads_only_runs_with_problems(
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def run_of(row: Row) -> Run:
+        run = runs.run_of(row)
+        read.append(run.id)
+        return run
+
+    monkeypatch.setattr("halo_scheduler.store.history.run_of", run_of)
+    bench.scheduler.add_job("good", Every("1m"), job_id="good")
+    bench.scheduler.add_job("bad", Every("1m"), job_id="bad")
+    with caplog.at_level(logging.WARNING, _NAME):
+        started = {run.job_id: run for run in bench.tick(_MINUTE)}
+        bench.finish(started["good"])
+        assert read == []
+        bench.finish(started["bad"], Outcome.FAILURE)
+    assert read == [started["bad"].id]
+    assert _said(caplog) == [("WARNING", "bad failed after under a second")]
 
 
 def test_each_wait_is_logged_once(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
@@ -110,7 +134,7 @@ def test_missed_and_interrupted_runs_are_warnings(bench: Bench, caplog: pytest.L
     assert lines == {"report missed its run": "WARNING", "sync was interrupted": "WARNING"}
 
 
-def test_a_note_after_the_end_is_no_second_end(
+def test_a_note_after_the_end_is_not_logged_as_a_second_end(
     bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_log, "_MOST_REMEMBERED", 1)
@@ -134,7 +158,7 @@ def test_without_information_only_problems_are_logged(bench: Bench, caplog: pyte
     assert _said(caplog) == [("WARNING", "job failed after under a second")]
 
 
-def test_a_log_that_cannot_be_written_holds_nothing_up(
+def test_a_log_that_cannot_be_written_blocks_nothing(
     bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:

@@ -56,7 +56,7 @@ def keeper(monkeypatch: pytest.MonkeyPatch) -> type[FakeKeeper]:
     return FakeKeeper
 
 
-def test_it_is_held_from_the_start_to_the_recorded_end(bench: Bench, keeper: type[FakeKeeper]) -> None:
+def test_the_computer_is_kept_awake_until_the_end_is_recorded(bench: Bench, keeper: type[FakeKeeper]) -> None:
     bench.scheduler.add_job("plain", Every("1h"))
     job_id = bench.scheduler.add_job("backup", Every("1h"), policy=_AWAKE)
     bench.tick(_HOUR - 1)
@@ -69,7 +69,7 @@ def test_it_is_held_from_the_start_to_the_recorded_end(bench: Bench, keeper: typ
     assert (keeper.held, bench.recorded(run.id).note) == ({}, "")
 
 
-def test_it_is_let_go_only_when_the_end_is_written(
+def test_the_inhibitor_is_released_only_when_the_end_is_written(
     bench: Bench, keeper: type[FakeKeeper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.scheduler.add_job("backup", Every("1h"), policy=_AWAKE)
@@ -89,7 +89,7 @@ def test_it_is_let_go_only_when_the_end_is_written(
     assert keeper.held == {}
 
 
-def test_runs_by_hand_and_test_runs_hold_it_too(bench: Bench, keeper: type[FakeKeeper]) -> None:
+def test_manual_and_test_runs_keep_the_computer_awake_too(bench: Bench, keeper: type[FakeKeeper]) -> None:
     by_hand = bench.scheduler.add_job("by hand", Manual(), policy=_AWAKE)
     tried = bench.scheduler.add_job("tried", Manual(), policy=_AWAKE)
     job = bench.scheduler.get_job(tried)
@@ -141,7 +141,7 @@ def test_a_fault_in_keeping_awake_is_not_the_runs(
     assert "not kept awake" in caplog.text
 
 
-def test_a_run_that_never_starts_holds_nothing(bench: Bench, keeper: type[FakeKeeper]) -> None:
+def test_a_run_that_never_starts_takes_no_inhibitor(bench: Bench, keeper: type[FakeKeeper]) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=_AWAKE)
     bench.scheduler.engine.get_handlers()._by_name.clear()
     bench.tick(_HOUR)
@@ -149,7 +149,7 @@ def test_a_run_that_never_starts_holds_nothing(bench: Bench, keeper: type[FakeKe
     assert (run.outcome, keeper.held) == (Outcome.SKIPPED, {})
 
 
-def test_an_engine_that_goes_lets_go_and_the_next_one_holds_what_it_adopts(
+def test_a_leaving_engine_releases_inhibitors_and_the_next_takes_them_for_adopted_runs(
     tmp_path: Path, keeper: type[FakeKeeper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHELL", "/bin/sh")
@@ -177,7 +177,7 @@ def test_an_engine_that_goes_lets_go_and_the_next_one_holds_what_it_adopts(
 
 
 @pytest.mark.usefixtures("qapp")
-def test_an_engine_that_was_taken_over_holds_and_watches_nothing_any_more(
+def test_an_engine_that_lost_its_lease_keeps_no_inhibitor(
     tmp_path: Path, keeper: type[FakeKeeper], qtbot: QtBot
 ) -> None:
     disk = PathExists(path="/mnt/backup")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
+from eventful import EventfulMachine
 from grid_account import GridAccount
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -20,7 +23,7 @@ from hypothesis.stateful import (
     rule,
 )
 from machine import START, Bench
-from surrounded import DISK, GROUP, NAS, SurroundedMachine
+from surrounded import DISK, GROUP, NAS
 
 from halo_scheduler import (
     After,
@@ -29,7 +32,9 @@ from halo_scheduler import (
     Every,
     Manual,
     Once,
+    OnWebhook,
     Outcome,
+    Overlap,
     Policy,
     Retry,
     Run,
@@ -40,6 +45,7 @@ from halo_scheduler.engine import handle
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.model import (
     Backoff,
+    Calendar,
     Caps,
     CatchUp,
     Follower,
@@ -50,12 +56,14 @@ from halo_scheduler.model import (
     Question,
     QuestionState,
     Schedule,
+    Shift,
     StatusReason,
 )
-from halo_scheduler.model.schedules import combine
+from halo_scheduler.model.schedules import combine, gives_times
 from halo_scheduler.rules.grid import has_after
 from halo_scheduler.schedule.calendar import local_day
 
+_MOVING = Calendar(excluded=("2025-01-01", "weekends"), shift=Shift.NEXT)
 _SCHEDULES: st.SearchStrategy[Schedule | Several] = st.one_of(
     st.sampled_from(
         [
@@ -63,6 +71,19 @@ _SCHEDULES: st.SearchStrategy[Schedule | Several] = st.one_of(
             combine([Every("40s"), Entry(Every("1h"), anchor_at=START + 7_000)]),
             combine([Cron("*/7 * * * *", timezone="UTC"), Cron("30 2 * * *", timezone="Europe/Berlin")]),
             combine([After("30s"), Cron("*/5 * * * *", timezone="UTC")]),
+            # The machine begins on 1 January 2025 and seldom stays on that day.
+            combine([Entry(Every("1m"), until_date="2025-01-01")]),
+            combine([Entry(Every("1h"), from_date="2025-01-02"), Cron("*/7 * * * *", timezone="UTC")]),
+            combine([Entry(After("10m"), from_date="2025-01-02", until_date="2025-01-02")]),
+            combine([Entry(Every("1m"), calendar=Calendar(excluded=("2025-01-02",)))]),
+            combine([Entry(Cron("0-59/7 1-23 * * *", timezone="UTC"), calendar=_MOVING)]),
+            combine([Entry(Every("1m"), on_overlap=Overlap.QUEUE)]),
+            combine(
+                [Entry(Every("1m"), on_overlap=Overlap.LATEST), Entry(Every("40s"), on_overlap=Overlap.QUEUE)]
+            ),
+            combine([Entry(Cron("* * * * *", timezone="UTC"), on_overlap=Overlap.RESTART), Every("90s")]),
+            combine([Every("1m"), OnWebhook()]),
+            OnWebhook(),
         ]
     ),
     st.sampled_from([Every("10s"), Every("1m"), Every("1h"), After("30s"), After("10m"), Manual()]),
@@ -72,25 +93,30 @@ _POLICIES = st.builds(
     Policy,
     time_limit=st.sampled_from(["1m", "2h", None]),
     catch_up=st.sampled_from(CatchUp),
+    catch_up_limit=st.sampled_from([1, 3, 100]),
     catch_up_max_age=st.sampled_from([None, None, "5m", "3h"]),
     max_errors=st.sampled_from([0, 2, 5]),
     backoff=st.sampled_from(
         [Backoff.ladder(), Backoff.ladder(1_000, 90_000), Backoff.double(), Backoff.none()]
     ),
     retry=st.sampled_from([Retry(), Retry(attempts=2, delay_ms=5_000)]),
-    jitter_percent=st.sampled_from([0, 10]),
     caps=st.sampled_from([Caps(), Caps(), Caps(runs_per_day=1), Caps(runs_per_day=3, cost_per_day=1.0)]),
     conditions=st.sampled_from([(), (), (DISK,), (DISK, NAS)]),
     condition_deadline=st.sampled_from([None, "1m", "2h"]),
     in_quiet_time=st.sampled_from(InQuietTime),
 )
+_SPREADS: list[dict[str, Any]] = [
+    *({}, {"jitter_percent": 10}, {"jitter": "1h"}),
+    *({"jitter": "20s", "is_jitter_fixed": True}, {"jitter_percent": 10, "is_jitter_fixed": True}),
+]
+_POLICIES = st.builds(lambda policy, spread: replace(policy, **spread), _POLICIES, st.sampled_from(_SPREADS))
 _GROUPS = st.sampled_from([None, GROUP])
 _PROPOSALS = st.sampled_from([None, None, Proposal(every_ms=90_000), Proposal(next_ms=20_000, ttl_ms=30_000)])
 _OUTCOMES = st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE, Outcome.SKIPPED])
 _STEPS = st.sampled_from([1, 999, 5_000, 30_000, 60_000, 3_600_000])
 
 
-class SchedulerMachine(SurroundedMachine):
+class SchedulerMachine(EventfulMachine):
     """Drives a scheduler at random, and compares what it records with what it must."""
 
     jobs = Bundle("jobs")
@@ -186,6 +212,15 @@ class SchedulerMachine(SurroundedMachine):
         except ScheduleError as error:
             assert "only time is in the past" in str(error)
 
+    @rule(job_id=jobs, skip=st.booleans())
+    def skip_next(self, job_id: str, skip: bool) -> None:
+        try:
+            self.bench.scheduler.skip_next(job_id, skip=skip)
+        except JobNotFoundError:
+            assert self.bench.scheduler.get_job(job_id) is None
+        except ScheduleError as error:
+            assert "no next run" in str(error) or "isn't skipped" in str(error)
+
     @rule(job_id=jobs)
     def remove(self, job_id: str) -> None:
         self.steady.pop(job_id, None)
@@ -201,6 +236,18 @@ class SchedulerMachine(SurroundedMachine):
         except ScheduleTriggerError:
             is_asked_for = self.bench.scheduler._store.requests.has_trigger(job_id)
             assert is_asked_for or any(run.job_id == job_id for run in self._open_runs())
+
+    @rule(job_id=jobs, ahead_ms=_STEPS)
+    def trigger_later(self, job_id: str, ahead_ms: int) -> None:
+        try:
+            self.bench.scheduler.trigger(job_id, at=self.bench.clock.now_ms() + ahead_ms)
+        except JobNotFoundError:
+            assert self.bench.scheduler.get_job(job_id) is None
+
+    @rule()
+    def cancel_later(self) -> None:
+        for run in self.bench.scheduler.runs.later():
+            self.bench.scheduler.cancel_run(run.run_id)
 
     @precondition(lambda self: bool(self.bench.open_runs))
     @rule(data=st.data())
@@ -434,7 +481,7 @@ class SchedulerMachine(SurroundedMachine):
         if not hasattr(self, "bench"):
             return
         for job in self.bench.scheduler.list_jobs():
-            is_waiting = job.status is JobStatus.IDLE and not isinstance(job.schedule, Manual)
+            is_waiting = job.status is JobStatus.IDLE and gives_times(job.schedule)
             assert (job.next_run_at is not None) or not is_waiting, job
             if job.status in (JobStatus.PAUSED, JobStatus.DISABLED):
                 assert job.next_run_at is None
@@ -456,8 +503,7 @@ class SchedulerMachine(SurroundedMachine):
             return
         for job_id, (schedule, added_at) in self.steady.items():
             if isinstance(schedule, Every | Cron | Several) and not has_after(schedule):
-                jitter_percent = self._record(job_id).spec.policy.jitter_percent
-                account = GridAccount(job_id, schedule, added_at, jitter_percent)
+                account = GridAccount(job_id, schedule, added_at, self._record(job_id).spec.policy)
                 account.check(self.bench.scheduler.get_run_log(job_id, limit=100_000))
 
 

@@ -20,9 +20,9 @@ from halo_scheduler.clock import SystemClock
 from halo_scheduler.engine.test_run import Trial, clear_left_trials, trial_folder
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.model import Action, JobSpec, SkipReason
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.settings import Agent
-from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.secrets import SecretError
 from halo_scheduler.wording.messages import message_words, messages_words
@@ -168,7 +168,7 @@ def test_stopping_before_it_began_starts_nothing(stage: Stage, tmp_path: Path) -
     assert stage.alive_at_end == []
 
 
-def test_what_it_leaves_running_ends_with_it_and_is_reported(stage: Stage, tmp_path: Path) -> None:
+def test_processes_left_by_a_test_are_ended_and_reported(stage: Stage, tmp_path: Path) -> None:
     left = tmp_path / "left.pid"
     ended = stage.run(
         shell(
@@ -181,7 +181,7 @@ def test_what_it_leaves_running_ends_with_it_and_is_reported(stage: Stage, tmp_p
     assert (len(pids_in(tmp_path)), stage.alive_at_end) == (1, [])
 
 
-def test_secrets_reach_the_command_and_are_taken_out_of_what_it_prints(stage: Stage) -> None:
+def test_secrets_reach_the_command_and_are_redacted_in_its_output(stage: Stage) -> None:
     stage.secrets = {"TOKEN": "hunter2-hunter2"}
     ended = stage.run(
         shell('echo "${#T} $T"; sleep 0.3; printf "%s" "$T"', environment={"T": "${secret:TOKEN}"})
@@ -221,7 +221,7 @@ def test_progress_is_reported(stage: Stage) -> None:
     assert stage.progress == [(0.4, "copying"), (1.0, "")]
 
 
-def test_what_only_another_program_can_do_is_skipped(stage: Stage) -> None:
+def test_a_test_of_a_callback_without_a_handler_is_skipped(stage: Stage) -> None:
     ended = stage.run(Callback("somewhere"))
     assert (ended.outcome, ended.reason) == (Outcome.SKIPPED, SkipReason.UNSUPPORTED_TYPE)
 
@@ -275,7 +275,7 @@ def test_a_prompt_without_an_agent_is_reported(stage: Stage) -> None:
     )
 
 
-def test_secrets_of_a_prompt_are_taken_out_of_what_its_agent_prints(stage: Stage) -> None:
+def test_secrets_of_a_prompt_are_redacted_in_the_output_of_its_agent(stage: Stage) -> None:
     stage.secrets = {"TOKEN": "hunter2-hunter2"}
     action = _prompt("x", ["tell", "T"], environment={"T": "${secret:TOKEN}"})
     assert stage.run(action, RunContext(agent=AGENTS[0])).outcome is Outcome.SUCCESS
@@ -288,7 +288,7 @@ def test_an_agent_keeps_to_the_time_limit(stage: Stage) -> None:
     assert (ended.outcome, stage.printed, stage.alive_at_end) == (Outcome.TIMEOUT, b"begun\n", [])
 
 
-def test_a_trial_tells_what_it_cost_and_asks(stage: Stage) -> None:
+def test_a_test_reports_its_cost_and_its_question(stage: Stage) -> None:
     action = _prompt("x", ["say", "::cost 0.5"], ["say", "::needs-input which?"], ["say", "::cost x"])
     ended = stage.run(action, RunContext(agent=AGENTS[0]))
     assert (ended.cost, ended.question) == (0.5, "which?")
@@ -297,7 +297,7 @@ def test_a_trial_tells_what_it_cost_and_asks(stage: Stage) -> None:
     assert (ended.cost, ended.question, messages_words(ended.notes)) == (None, "", "")
 
 
-def test_much_that_is_said_at_once_is_heard_to_the_end(stage: Stage) -> None:
+def test_many_directives_at_once_are_all_read(stage: Stage) -> None:
     line = "echo ::cost 1; head -c 40000000 /dev/zero | tr '\\0' x; echo; echo ::cost 2"
     ended = stage.run(shell(line), reads_lines=True)
     assert (ended.outcome, ended.cost) == (Outcome.SUCCESS, 3.0)
@@ -347,7 +347,7 @@ def test_the_service_gives_a_trial_its_agent(tmp_path: Path, qtbot: QtBot) -> No
     scheduler.close()
 
 
-def test_what_a_crash_left_is_ended_and_deleted(stage: Stage, tmp_path: Path) -> None:
+def test_files_left_by_a_crash_are_cleaned_up(stage: Stage, tmp_path: Path) -> None:
     trial = stage.begin(shell(f"echo $$ > {tmp_path}/a.pid; exec sleep 60"))
     stage.until(lambda: pids_in(tmp_path))
     (pid,) = pids_in(tmp_path)

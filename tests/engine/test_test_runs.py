@@ -166,7 +166,7 @@ def test_a_test_that_waits_can_be_withdrawn_and_one_that_runs_be_stopped(bench: 
     assert bench.recorded(run_id).outcome is Outcome.CANCELLED
 
 
-def test_a_test_lost_in_a_crash_is_interrupted_and_the_job_goes_on(bench: Bench, job_id: str) -> None:
+def test_a_test_lost_in_a_crash_is_interrupted_and_the_job_keeps_running(bench: Bench, job_id: str) -> None:
     before = _state(bench, job_id)
     run_id = bench.scheduler.runs.request_test(job_id, _edited(bench, job_id))
     bench.scheduler.on_job_due(bench._begin, "try")
@@ -180,7 +180,7 @@ def test_a_test_lost_in_a_crash_is_interrupted_and_the_job_goes_on(bench: Bench,
     assert bench.scheduler._store.requests.tests_under_way() == {}
 
 
-def test_a_test_asked_for_while_nobody_was_there_does_not_start_days_later(bench: Bench, job_id: str) -> None:
+def test_a_test_requested_without_an_engine_does_not_start_days_later(bench: Bench, job_id: str) -> None:
     bench.scheduler.stop()
     run_id = bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     bench.clock.advance(2 * _MINUTE)
@@ -189,7 +189,7 @@ def test_a_test_asked_for_while_nobody_was_there_does_not_start_days_later(bench
     assert (run.trigger, run.outcome, run.reason) == (Trigger.TEST, Outcome.SKIPPED, "missed")
 
 
-def test_a_test_nobody_can_run_is_skipped(bench: Bench, job_id: str) -> None:
+def test_a_test_without_a_runner_is_skipped(bench: Bench, job_id: str) -> None:
     before = _state(bench, job_id)
     bench.scheduler.engine.get_handlers()._by_name.clear()
     run_id = bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
@@ -215,7 +215,7 @@ def test_a_test_that_cannot_be_read_is_skipped_and_the_others_continue(bench: Be
     assert bench.job(job_id).status is JobStatus.IDLE
 
 
-def test_a_test_takes_a_place_and_counts_in_the_stored_group(bench: Bench, job_id: str) -> None:
+def test_a_test_counts_toward_the_limit_of_the_stored_group(bench: Bench, job_id: str) -> None:
     bench.scheduler.runs.request_test(job_id, replace(bench.job(job_id).spec, group="other"))
     bench.tick()
     assert bench.scheduler.status().running_by_group == {"g": 1}
@@ -224,7 +224,7 @@ def test_a_test_takes_a_place_and_counts_in_the_stored_group(bench: Bench, job_i
 # --- What is told -----------------------------------------------------------------------------------
 
 
-def test_what_never_started_is_reported_too(bench: Bench) -> None:
+def test_a_test_that_never_started_is_published_too(bench: Bench) -> None:
     skips = Policy(catch_up="skip")  # type: ignore[arg-type]  # its word
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=skips)
     once_id = bench.scheduler.add_job("once", Once(START + _MINUTE))
@@ -253,7 +253,7 @@ def test_what_never_started_is_reported_too(bench: Bench) -> None:
     assert finished() == {(job_id, off.id), (job_id, stale_id)}
 
 
-def test_nothing_is_told_of_a_tick_that_failed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_published_about_a_failed_tick(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=Policy(catch_up="skip"))  # type: ignore[arg-type]  # its word
     bench.tick()
     heard: list[Change] = []

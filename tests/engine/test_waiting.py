@@ -66,7 +66,7 @@ def _told(bench: Bench) -> list[Change]:
 # --- Waiting -----------------------------------------------------------------------------------------
 
 
-def test_a_job_whose_condition_does_not_hold_waits_and_says_for_what(bench: Bench) -> None:
+def test_a_job_whose_condition_is_not_met_waits_and_names_it(bench: Bench) -> None:
     job_id = _add(bench)
     assert bench.tick(_HOUR) == []
     job = bench.job(job_id)
@@ -86,7 +86,7 @@ def test_it_starts_once_as_soon_as_the_condition_holds(bench: Bench) -> None:
     assert _waiting(bench, job_id) == (None, "")
 
 
-def test_all_conditions_must_hold_at_once(bench: Bench) -> None:
+def test_all_conditions_must_be_met_at_once(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     assert bench.tick(_HOUR) == []
     assert _waiting(bench, job_id)[1] == "/mnt/backup to be there and nas.local:22 to answer"
@@ -105,7 +105,7 @@ def test_unknown_is_never_true(bench: Bench) -> None:
     assert _waiting(bench, job_id) == (WaitingFor.CONDITION, "/mnt/backup to be there")
 
 
-def test_what_stays_unknown_is_said_to_be_so(bench: Bench) -> None:
+def test_a_condition_that_stays_unknown_is_reported_as_unknown(bench: Bench) -> None:
     job_id = _add(bench)
     bench.surroundings.truths[_DISK] = None
     bench.tick(_HOUR)
@@ -115,7 +115,7 @@ def test_what_stays_unknown_is_said_to_be_so(bench: Bench) -> None:
     assert _waiting(bench, job_id)[1] == "/mnt/backup to be there (can't be checked right now)"
 
 
-def test_a_look_at_one_condition_changes_no_words_while_another_does_not_hold(bench: Bench) -> None:
+def test_a_probe_of_one_condition_changes_no_words_while_another_is_not_met(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.surroundings.truths[_NAS] = True
     bench.tick(_HOUR)
@@ -126,7 +126,7 @@ def test_a_look_at_one_condition_changes_no_words_while_another_does_not_hold(be
     assert told == []
 
 
-def test_what_was_known_is_still_said_while_it_is_looked_at_again(bench: Bench) -> None:
+def test_the_last_known_state_is_shown_while_a_condition_is_probed_again(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.surroundings.truths[_NAS] = True
     bench.tick(_HOUR)
@@ -139,7 +139,7 @@ def test_what_was_known_is_still_said_while_it_is_looked_at_again(bench: Bench) 
     assert _waiting(bench, job_id)[1] == "nas.local:22 to answer"
 
 
-def test_what_is_waited_for_again_is_looked_at_as_for_the_first_time(bench: Bench) -> None:
+def test_a_condition_that_is_awaited_again_is_probed_as_for_the_first_time(bench: Bench) -> None:
     job_id = _add(bench, deadline="1m")
     bench.surroundings.truths[_DISK] = None
     bench.tick(_HOUR)
@@ -152,7 +152,7 @@ def test_what_is_waited_for_again_is_looked_at_as_for_the_first_time(bench: Benc
     assert _skipped(bench, job_id) == []
 
 
-def test_a_fault_in_looking_counts_as_unknown(
+def test_an_error_in_a_probe_counts_as_unknown(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     job_id = _add(bench)
@@ -184,7 +184,7 @@ def test_a_fault_in_following_does_not_prevent_starting(
     assert caplog.text.count("OSError: too many open files") == 1
 
 
-def test_a_change_of_what_is_waited_for_is_reported_once(bench: Bench) -> None:
+def test_a_change_of_the_awaited_conditions_is_published_once(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.tick()
     told = _told(bench)
@@ -224,7 +224,7 @@ def test_conditions_are_asked_for_only_when_the_job_is_due(bench: Bench) -> None
     assert bench.surroundings.asked == [_DISK]
 
 
-def test_exactly_what_is_waited_for_is_watched(bench: Bench) -> None:
+def test_only_awaited_conditions_are_watched(bench: Bench) -> None:
     first = _add(bench, _DISK, _NAS, name="first")
     _add(bench, Load(below=2), name="second", schedule=Every("2h"))
     bench.tick(_HOUR)
@@ -260,7 +260,7 @@ def test_a_retry_waits_for_its_conditions_too(bench: Bench) -> None:
     assert (again.attempt, again.source, again.slot_at) == (2, Source.RETRY, START + _HOUR)
 
 
-def test_without_a_deadline_the_loop_looks_every_minute_and_not_more_often(bench: Bench) -> None:
+def test_without_a_deadline_the_loop_polls_once_a_minute(bench: Bench) -> None:
     _add(bench)
     bench.tick(_HOUR)
     assert bench.scheduler.engine.get_engine().delay_ms() == _MINUTE
@@ -277,7 +277,7 @@ def test_a_waiting_slot_is_never_missed(bench: Bench) -> None:
     assert len(bench.scheduler.get_run_log(job_id)) == 1
 
 
-def test_points_passed_over_while_a_slot_waited_say_so(bench: Bench) -> None:
+def test_slots_coalesced_while_a_slot_waited_name_the_wait(bench: Bench) -> None:
     _add(bench, schedule=Every("10m"))
     bench.tick(10 * _MINUTE)
     bench.tick(25 * _MINUTE)
@@ -289,7 +289,7 @@ def test_points_passed_over_while_a_slot_waited_say_so(bench: Bench) -> None:
     assert (after.passed_over, after.passed_reason) == (2, "condition")
 
 
-def test_points_passed_over_by_a_run_that_hardly_waited_are_the_runs(bench: Bench) -> None:
+def test_slots_coalesced_by_a_run_that_hardly_waited_name_the_run(bench: Bench) -> None:
     _add(bench, schedule=Every("10m"))
     bench.tick(10 * _MINUTE)
     bench.surroundings.truths[_DISK] = True
@@ -303,7 +303,7 @@ def test_points_passed_over_by_a_run_that_hardly_waited_are_the_runs(bench: Benc
 # --- Places ------------------------------------------------------------------------------------------
 
 
-def test_what_waits_takes_no_place_and_keeps_nobody_from_theirs(narrow: Bench) -> None:
+def test_waiting_jobs_use_no_capacity_and_block_no_other(narrow: Bench) -> None:
     for index in range(30):
         _add(narrow, name=f"waits {index}", schedule=Every("30m"))
     other = narrow.scheduler.add_job("other", Every("1h"))
@@ -311,7 +311,7 @@ def test_what_waits_takes_no_place_and_keeps_nobody_from_theirs(narrow: Bench) -
     assert run.job_id == other
 
 
-def test_a_job_whose_conditions_hold_waits_for_a_place_and_for_nothing_else(narrow: Bench) -> None:
+def test_a_job_whose_conditions_are_met_waits_only_for_the_limit(narrow: Bench) -> None:
     other = narrow.scheduler.add_job("other", Every("30m"))
     job_id = _add(narrow)
     (run,) = narrow.tick(30 * _MINUTE)
@@ -326,7 +326,7 @@ def test_a_job_whose_conditions_hold_waits_for_a_place_and_for_nothing_else(narr
     assert [run.job_id for run in narrow.started] == [other, job_id]
 
 
-def test_a_look_that_is_due_again_does_not_change_what_a_job_without_a_place_waits_for(narrow: Bench) -> None:
+def test_a_repeated_probe_does_not_change_the_reason_of_a_job_at_the_limit(narrow: Bench) -> None:
     narrow.scheduler.add_job("other", Every("30m"))
     job_id = _add(narrow)
     narrow.surroundings.truths[_DISK] = True
@@ -382,7 +382,7 @@ def test_at_its_deadline_a_slot_is_skipped_with_the_reason_and_the_next_one_plan
     assert len(_skipped(bench, job_id)) == 1
 
 
-def test_what_holds_at_the_deadline_starts(bench: Bench) -> None:
+def test_conditions_met_at_the_deadline_start_the_run(bench: Bench) -> None:
     job_id = _add(bench, deadline="10m")
     bench.tick(_HOUR)
     bench.surroundings.truths[_DISK] = True
@@ -390,7 +390,7 @@ def test_what_holds_at_the_deadline_starts(bench: Bench) -> None:
     assert _skipped(bench, job_id) == []
 
 
-def test_a_deadline_is_kept_when_no_place_is_free(narrow: Bench) -> None:
+def test_a_deadline_applies_also_at_the_limit(narrow: Bench) -> None:
     narrow.scheduler.add_job("other", Every("30m"))
     job_id = _add(narrow, deadline="10m")
     narrow.tick(30 * _MINUTE)
@@ -414,7 +414,7 @@ def test_a_deadline_is_counted_from_the_first_wait_also_over_a_restart(bench: Be
     assert len(_skipped(bench, job_id)) == 1
 
 
-def test_a_deadline_that_passed_while_nobody_was_awake_waits_for_a_first_look(bench: Bench) -> None:
+def test_a_deadline_that_passed_without_an_engine_waits_for_a_first_probe(bench: Bench) -> None:
     job_id = _add(bench, deadline="10m")
     bench.tick(_HOUR)
     bench.clock.advance(3 * _HOUR)
@@ -427,7 +427,7 @@ def test_a_deadline_that_passed_while_nobody_was_awake_waits_for_a_first_look(be
     assert len(bench.tick(_SECOND)) == 1
 
 
-def test_a_look_that_brings_nothing_is_not_waited_for_beyond_the_deadline(bench: Bench) -> None:
+def test_a_probe_without_a_result_is_not_awaited_beyond_the_deadline(bench: Bench) -> None:
     job_id = _add(bench, deadline="5m")
     bench.tick(_HOUR)
     bench.surroundings.truths[_DISK] = None
@@ -438,7 +438,7 @@ def test_a_look_that_brings_nothing_is_not_waited_for_beyond_the_deadline(bench:
     assert run.error == "it waited 5 minutes for /mnt/backup to be there: unknown"
 
 
-def test_a_once_that_waited_in_vain_says_that_its_time_is_over(bench: Bench) -> None:
+def test_a_one_time_job_whose_conditions_were_never_met_says_that_its_time_is_over(bench: Bench) -> None:
     job_id = _add(bench, schedule=Once(START + _HOUR), deadline="10m")
     bench.tick(_HOUR)
     bench.tick(10 * _MINUTE)
@@ -447,7 +447,7 @@ def test_a_once_that_waited_in_vain_says_that_its_time_is_over(bench: Bench) -> 
     assert bench.job(job_id).status_reason is StatusReason.DONE
 
 
-def test_an_after_job_that_waited_in_vain_is_not_due_again_at_once(bench: Bench) -> None:
+def test_an_after_job_whose_conditions_were_never_met_is_not_due_again_at_once(bench: Bench) -> None:
     job_id = _add(bench, schedule=After("30m"), deadline="1m")
     bench.tick()
     bench.tick(_MINUTE)
@@ -476,7 +476,7 @@ def test_a_clock_that_goes_back_makes_no_deadline_longer(bench: Bench) -> None:
     assert waits_until is None or waits_until <= bench.clock.now_ms() + 10 * _MINUTE
 
 
-def test_a_slot_that_lies_ahead_again_waits_for_nothing(bench: Bench) -> None:
+def test_a_slot_that_was_moved_ahead_is_no_longer_waiting(bench: Bench) -> None:
     job_id = _add(bench, deadline="10m")
     bench.tick()
     bench.tick(-2 * _SECOND)  # From now on it is planned because the clock went back.
@@ -526,7 +526,7 @@ def test_a_new_schedule_ends_the_waiting(bench: Bench) -> None:
     assert bench.scheduler.jobs.waits_until(job_id) is None
 
 
-def test_while_it_runs_by_hand_nothing_is_said_about_its_slot_which_stays_due(bench: Bench) -> None:
+def test_during_a_manual_run_its_due_slot_stays_due_without_a_reason(bench: Bench) -> None:
     job_id = _add(bench, deadline="10m")
     bench.tick(_HOUR)
     bench.scheduler.trigger(job_id)
@@ -546,7 +546,7 @@ def _note_of(bench: Bench, run: Run) -> str:
     return recorded.note
 
 
-def test_a_manual_run_ignores_what_its_job_waits_for_and_says_so(bench: Bench) -> None:
+def test_a_manual_run_ignores_conditions_and_notes_it(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.surroundings.truths[_NAS] = True
     bench.tick(_HOUR)
@@ -557,7 +557,7 @@ def test_a_manual_run_ignores_what_its_job_waits_for_and_says_so(bench: Bench) -
     assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to be there"
 
 
-def test_a_manual_run_before_its_job_is_due_asks_for_no_condition_and_says_so(bench: Bench) -> None:
+def test_a_manual_run_before_the_due_time_checks_no_condition_and_notes_it(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
@@ -568,7 +568,7 @@ def test_a_manual_run_before_its_job_is_due_asks_for_no_condition_and_says_so(be
     assert bench.surroundings.asked == []
 
 
-def test_a_run_with_an_answer_says_so_too(bench: Bench) -> None:
+def test_an_answer_run_notes_ignored_conditions_too(bench: Bench) -> None:
     job_id = _add(bench, schedule=Manual())
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
@@ -615,7 +615,7 @@ def test_a_change_of_the_surroundings_makes_the_loop_tick_at_once(scheduler: Sch
 
 
 @pytest.mark.usefixtures("qapp")
-def test_the_first_look_at_the_machine_starts_what_may_start(
+def test_the_first_probe_of_the_machine_starts_runs_whose_conditions_are_met(
     scheduler: Scheduler, tmp_path: Path, qtbot: QtBot
 ) -> None:
     scheduler.on_job_due(lambda *_: None)

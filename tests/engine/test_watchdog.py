@@ -20,7 +20,7 @@ from halo_scheduler.engine.watchdog import STUCK_MS, LoopWatch, StartWatch
 from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.model.changes import ChangeKind
 from halo_scheduler.model.conditions import PathExists
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 
 _MINUTE = 60_000
@@ -111,7 +111,7 @@ def test_a_tick_that_fails_again_and_again_is_an_alarm(
 
 
 @pytest.mark.usefixtures("qapp", "_in_a_hurry")
-def test_a_store_in_trouble_is_no_alarm(
+def test_a_store_problem_raises_no_alarm(
     scheduler: Scheduler, alarms: list[Alarm], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("halo_scheduler.engine.loop._AFTER_FAULT_MS", 20)
@@ -137,7 +137,7 @@ def test_an_alarm_is_raised_once_until_the_loop_ticks_again() -> None:
     assert raised == [STUCK_MS, 8 * _MINUTE]
 
 
-def test_neither_sleep_nor_a_stopped_process_is_an_alarm() -> None:
+def test_neither_sleep_nor_a_stopped_process_raises_an_alarm() -> None:
     clock, raised = ManualClock(START), []
     watch = LoopWatch(clock, lambda: raised.append(1))
     clock.sleep(8 * 60 * _MINUTE)
@@ -164,7 +164,7 @@ def test_the_watchdog_ends_with_its_loop(scheduler: Scheduler) -> None:
 
 
 @pytest.mark.usefixtures("qapp", "_in_a_hurry")
-def test_a_claim_that_forgets_what_is_due_is_noticed_and_mended(
+def test_a_claim_that_forgets_a_due_job_is_detected_and_repaired(
     scheduler: Scheduler, alarms: list[Alarm], qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     scheduler.start(alarmed=alarms.append)
@@ -187,7 +187,7 @@ def test_a_claim_that_forgets_what_is_due_is_noticed_and_mended(
 
 
 @pytest.mark.usefixtures("qapp")
-def test_only_what_needs_nothing_but_a_place_is_overlooked(scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_only_jobs_that_are_ready_to_start_count_as_forgotten(scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.start()
     engine = _engine(scheduler)
     assert not engine.is_overlooking()
@@ -201,7 +201,7 @@ def test_only_what_needs_nothing_but_a_place_is_overlooked(scheduler: Scheduler,
 
 
 @pytest.mark.parametrize("waits_for", ["condition", "quiet time", "place", "group"])
-def test_a_job_that_waits_is_not_overlooked(tmp_path: Path, waits_for: str) -> None:
+def test_a_waiting_job_does_not_count_as_forgotten(tmp_path: Path, waits_for: str) -> None:
     clock = ManualClock(START)
     with Scheduler.open(
         tmp_path / "halo.db", clock=clock, max_concurrent=2 if waits_for == "group" else 1

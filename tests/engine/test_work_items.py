@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Every, Manual, Outcome, Policy, Retry, Run, Source, Trigger
 from halo_scheduler.engine.post_run import Settlement
 from halo_scheduler.model import SkipReason
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import SourceError, Verdict
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
@@ -44,7 +44,7 @@ def _note(shop: AgentShop, run_id: str) -> str:
     ],
     ids=["success", "failure", "no work after all"],
 )
-def test_an_item_goes_where_the_outcome_of_its_run_sends_it(
+def test_an_item_is_reported_according_to_the_outcome_of_its_run(
     shop: AgentShop, steps: list[Any], outcome: Outcome, places: dict[str, list[str]]
 ) -> None:
     run = shop.run(shop.prompt("Do it", *steps, work_source=shop.items(a="# Fix it"), no_work_code=9))
@@ -122,7 +122,7 @@ def test_a_job_that_is_removed_gives_the_item_of_its_question_back(shop: AgentSh
     shop.until(lambda: shop.places() == {"ready": ["a.md"]})
 
 
-def test_an_answer_whose_item_is_gone_says_so(shop: AgentShop) -> None:
+def test_an_answer_whose_item_is_gone_reports_it(shop: AgentShop) -> None:
     asking = shop.prompt("Do it", ["say", "::needs-input Which?"], work_source=shop.items(a="# First"))
     question = shop.scheduler.questions.of_run(shop.run(asking).id)
     assert question is not None
@@ -143,7 +143,7 @@ def test_a_test_run_claims_nothing_and_settles_nothing(shop: AgentShop) -> None:
     assert shop.scheduler.questions.list(include_settled=True) == []
 
 
-def test_what_is_ready_is_listed_without_being_taken(shop: AgentShop) -> None:
+def test_ready_items_are_listed_without_taking_them(shop: AgentShop) -> None:
     source = shop.items(a="# First", b="# Second")
     assert [item.title for item in shop.scheduler.jobs.ready_items(source)] == ["First", "Second"]
     with pytest.raises(SourceError, match="does not exist"):
@@ -230,7 +230,7 @@ def test_a_source_that_can_be_told_at_the_third_time_is_reported(
     assert (tries, _note(shop, run.id)) == (3, "")
 
 
-def test_what_waits_to_be_told_when_the_engine_goes_is_told_by_the_next(
+def test_unreported_items_of_a_leaving_engine_are_reported_by_the_next(
     shop: AgentShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Settlement, "PAUSES_S", (3600.0,))
@@ -297,7 +297,7 @@ def test_a_run_that_asks_while_no_engine_is_there_is_heard_by_the_next(shop: Age
 
 @pytest.mark.parametrize("is_adopted", [True, False], ids=["adopted", "unseen"])
 @pytest.mark.parametrize("code", [0, 7], ids=["in words", "in words and by code"])
-def test_the_item_of_a_run_with_secrets_waits_for_what_can_only_be_read_with_them(
+def test_an_item_of_a_run_with_secrets_waits_until_its_output_can_be_read(
     shop: AgentShop, is_adopted: bool, code: int
 ) -> None:
     shop.scheduler.secrets.set("TOKEN", "correct horse", in_file=True)

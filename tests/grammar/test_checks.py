@@ -102,7 +102,7 @@ def test_a_refusal_names_the_field(
         (require_instant, MAX_INSTANT),
     ],
 )
-def test_what_is_fine_comes_back(check: Callable[[str, object], object], value: object) -> None:
+def test_valid_values_are_returned(check: Callable[[str, object], object], value: object) -> None:
     assert check("field", value) == value
 
 
@@ -126,7 +126,7 @@ def test_a_number_may_have_only_a_lower_bound() -> None:
 
 def test_a_choice_is_one_of_its_words() -> None:
     assert require_choice(CatchUp, "skip") is CatchUp.SKIP
-    with pytest.raises(ScheduleError, match="field: must be one of once, skip, not 'twice'"):
+    with pytest.raises(ScheduleError, match="field: must be one of once, skip, all, not 'twice'"):
         require_choice(CatchUp, "twice", path="field")
 
 

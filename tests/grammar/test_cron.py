@@ -213,7 +213,7 @@ def test_cronsim_agrees(expression: Expression, zone: str, offset_s: int) -> Non
 
 @settings(deadline=None)
 @given(expressions(seconds=False), st.sampled_from(ZONES), st.integers(0, 4_000_000_000_000))
-def test_the_answer_lies_strictly_ahead(expression: Expression, zone: str, now_ms: int) -> None:
+def test_the_next_time_is_strictly_after_now(expression: Expression, zone: str, now_ms: int) -> None:
     try:
         schedule = Cron(expression.text, timezone=zone)
     except CronParseError:

@@ -59,14 +59,14 @@ def test_provided_expression_is_refused(case: dict[str, Any]) -> None:
         ("X" * 900 + " * * * *", "is not understood"),
     ],
 )
-def test_each_refusal_says_what_to_change(expression: str, sentence: str) -> None:
+def test_each_refusal_says_how_to_fix_it(expression: str, sentence: str) -> None:
     with pytest.raises(CronParseError) as caught, at_most_ms(50):
         parse_fields(expression)
     assert sentence in str(caught.value)
     assert len(str(caught.value)) < 400
 
 
-def test_what_is_not_text_is_refused() -> None:
+def test_values_that_are_not_text_are_refused() -> None:
     with pytest.raises(CronParseError, match="it must be text"):
         parse_fields(10**5_000)  # type: ignore[arg-type] # what a caller without types may do
 

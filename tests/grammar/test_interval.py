@@ -59,7 +59,7 @@ def test_each_refusal_has_its_own_sentence(text: str, sentence: str) -> None:
     assert caught.value.interval == text
 
 
-def test_what_is_not_text_is_refused() -> None:
+def test_values_that_are_not_text_are_refused() -> None:
     with pytest.raises(IntervalParseError, match="must be text"):
         parse_interval(900)  # type: ignore[arg-type] # what a caller without types may do
     with pytest.raises(IntervalParseError, match="must be text"):

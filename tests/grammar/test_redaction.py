@@ -132,14 +132,14 @@ def test_of_a_secret_across_a_border_nothing_is_shown(start: int, end: int, show
     assert Redactor(["hunter22"]).redacted(data, start, end) == shown
 
 
-def test_a_stream_without_secrets_holds_nothing_back() -> None:
+def test_a_stream_without_secrets_delays_nothing() -> None:
     stream = Redactor().stream()
     assert stream.feed(b"one ") == b"one "
     stream.leave_gap()
     assert (stream.feed(b"two"), stream.end()) == (b"two", b"")
 
 
-def test_a_stream_holds_back_less_than_a_secret() -> None:
+def test_a_stream_delays_less_than_a_secret() -> None:
     assert Redactor(["hunter22"]).stream().feed(b"x" * 100 + b"hunter2") == b"x" * 100
 
 
@@ -251,14 +251,14 @@ def test_colours_do_not_hide_a_secret(given_case: tuple[str, list[bytes]]) -> No
     assert secret not in shown_text(_in_pieces(redactor, chunks))
 
 
-def test_a_stream_holds_back_only_what_may_become_a_secret() -> None:
+def test_a_stream_delays_only_text_that_may_become_a_secret() -> None:
     stream = Redactor(["hunter22"]).stream()
     assert stream.feed(b"a line without any\n") == b"a line without any\n"
     assert stream.feed(b"hunt") == b""
     assert stream.feed(b"ing\n") == b"hunting\n"
 
 
-def test_a_secret_that_never_ends_being_coloured_is_held_back_for_a_while_only() -> None:
+def test_a_secret_with_endless_colours_is_delayed_for_a_while_only() -> None:
     stream = Redactor(["hunter22"]).stream()
     shown = b"".join(stream.feed(b"h" + b"\x1b[1m" * 1_000) for _ in range(50))
     assert len(shown) > 100_000
@@ -267,7 +267,7 @@ def test_a_secret_that_never_ends_being_coloured_is_held_back_for_a_while_only()
 @pytest.mark.parametrize(
     "innocent", [b"hunt er22", b"HUNTER22", b"aHVudGVy", b"68756e74", b"hunter2&#50", b"hunt\ner22"]
 )
-def test_what_is_no_secret_stays(innocent: bytes) -> None:
+def test_text_that_is_not_a_secret_stays(innocent: bytes) -> None:
     assert Redactor(["hunter22"]).redacted(innocent) == innocent
 
 
@@ -315,7 +315,7 @@ _HIDDEN_IN_DRAWING = [
 
 @given(_DRAWN)
 @example(b"    er-2\rhunt")
-def test_what_is_drawn_over_a_line_never_shows_a_secret(printed: bytes) -> None:
+def test_overwriting_a_line_never_shows_a_secret(printed: bytes) -> None:
     assert _HEAD + _TAIL not in shown_text(Redactor([_HEAD + _TAIL]).redacted(printed))
 
 
@@ -350,7 +350,7 @@ _SPLITS = [
 
 
 @pytest.mark.parametrize("split", _SPLITS, ids=ascii)
-def test_nothing_of_a_secret_that_is_split_by_what_is_not_printed_is_shown(split: str) -> None:
+def test_a_secret_split_by_invisible_characters_is_hidden_completely(split: str) -> None:
     printed = f"one {_HEAD}{split}{_TAIL} two\n".encode()
     redactor = Redactor([_HEAD + _TAIL])
     in_bytes = [printed[at : at + 1] for at in range(len(printed))]
@@ -362,7 +362,7 @@ def test_nothing_of_a_secret_that_is_split_by_what_is_not_printed_is_shown(split
 @given(st.lists(_DRAWN, max_size=6))
 @example([b"    er-2", b"\rhu", b"nt"])
 @example([b"hunt\x1b[1", b"mer-2"])
-def test_what_is_drawn_over_a_line_in_pieces_never_shows_a_secret(chunks: list[bytes]) -> None:
+def test_overwriting_a_line_in_pieces_never_shows_a_secret(chunks: list[bytes]) -> None:
     stream, shown, lines = Redactor([_HEAD + _TAIL]).stream(), ShownText(), ""
     for piece in [*map(stream.feed, chunks), stream.end()]:
         lines += shown.feed(piece)

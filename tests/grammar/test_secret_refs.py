@@ -25,7 +25,7 @@ def test_a_plain_word_names_a_secret(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "2fast", "a b", "ä", "a/b", "-x", "x" * 65, "a\n", "${secret:A", "A:B"])
-def test_what_cannot_name_a_secret_is_refused(name: str) -> None:
+def test_invalid_secret_names_are_refused(name: str) -> None:
     with pytest.raises(ScheduleError, match=r"name: .* cannot name a secret; use letters"):
         require_secret_name("name", name)
     with pytest.raises(ScheduleError, match=r"field: .* cannot name a secret"):
@@ -43,7 +43,7 @@ def test_an_open_reference_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "$secret:A", "{secret:A}", "${SECRET:A}", "${other:A}", "$ {secret:A}"])
-def test_what_only_resembles_a_reference_is_plain_text(text: str) -> None:
+def test_text_that_only_resembles_a_reference_is_plain_text(text: str) -> None:
     require_references("field", text)
     refuse_references("field", text, "never said")
     assert referenced_names([text]) == frozenset()

@@ -26,7 +26,7 @@ def test_every_variable_can_be_used_and_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_WORK))
-def test_what_tells_of_an_item_needs_a_work_source(name: str) -> None:
+def test_item_variables_need_a_work_queue(name: str) -> None:
     with pytest.raises(ScheduleError, match="needs a work queue, which this job doesn't have"):
         require_prompt("text", f"{{{{{name}}}}}", has_work=False)
 
@@ -44,7 +44,7 @@ def test_what_tells_of_an_item_needs_a_work_source(name: str) -> None:
         ("{{{date}}}", "is not closed with two braces"),
     ],
 )
-def test_a_broken_template_is_refused_with_what_is_wrong(text: str, sentence: str) -> None:
+def test_a_broken_template_is_refused_with_the_reason(text: str, sentence: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         require_prompt("text", text, has_work=True)
     assert sentence in str(caught.value)
@@ -53,7 +53,7 @@ def test_a_broken_template_is_refused_with_what_is_wrong(text: str, sentence: st
 @pytest.mark.parametrize(
     "text", ["", "plain", "{", "}", "{}", "{x}", "}}", "\\{{no variable}}", "{ {date} }"]
 )
-def test_what_has_no_two_braces_is_plain_text(text: str) -> None:
+def test_text_without_double_braces_is_plain_text(text: str) -> None:
     require_prompt("text", text, has_work=False)
     assert variables_in(text) == frozenset()
     assert render(text, {"date": "X"}) == text.replace("\\{{", "{{")
@@ -75,7 +75,7 @@ def test_one_without_a_value_is_empty() -> None:
 
 
 @pytest.mark.parametrize("value", ["{{date}}", "\\{{x}}", "${secret:TOKEN}", "\\1 \\g<0>", "{{" * 1_000])
-def test_what_was_filled_in_is_not_looked_at_again(value: str) -> None:
+def test_filled_in_text_is_not_expanded_again(value: str) -> None:
     text = "{{answer}} {{question}}"
     assert render(text, {"answer": value, "question": value, "date": "D"}) == f"{value} {value}"
 

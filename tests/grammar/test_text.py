@@ -89,7 +89,7 @@ def test_nothing_that_is_shown_can_act_on_a_terminal(printed: bytes) -> None:
 
 
 @given(st.lists(st.binary(max_size=8) | st.sampled_from([b"\n", b"\r", b"\x1b[1m", "ü".encode()])))
-def test_chunks_show_what_the_whole_shows(chunks: list[bytes]) -> None:
+def test_text_in_chunks_reads_like_the_whole(chunks: list[bytes]) -> None:
     text = ShownText()
     shown = "".join([*(text.feed(chunk) for chunk in chunks), text.end()])
     assert shown == shown_output(b"".join(chunks))
@@ -217,7 +217,7 @@ def test_every_control_format_and_separating_character_is_escaped() -> None:
     assert wrong == []
 
 
-def test_what_fonts_leave_out_is_escaped() -> None:
+def test_characters_without_a_glyph_are_escaped() -> None:
     ignorable = [
         *range(0x17B4, 0x17B6),
         *range(0x180B, 0x1810),
@@ -246,7 +246,7 @@ def test_what_fonts_leave_out_is_escaped() -> None:
         "a\tb\nc",
     ],
 )
-def test_what_people_write_is_shown_as_it_is(text: str) -> None:
+def test_ordinary_text_is_not_escaped(text: str) -> None:
     assert shown_spec(text) == text
     assert is_shown_whole(text)
 
@@ -265,7 +265,7 @@ def test_what_people_write_is_shown_as_it_is(text: str) -> None:
         ("half \ud800", r"half \ud800"),
     ],
 )
-def test_what_acts_or_cannot_be_seen_is_escaped(text: str, shown: str) -> None:
+def test_control_and_invisible_characters_are_escaped(text: str, shown: str) -> None:
     assert shown_spec(text) == plain_line(text) == shown
     assert not is_shown_whole(text)
 
@@ -292,7 +292,7 @@ def test_texts_that_are_shown_alike_differ_in_blanks_and_escapes_only(text: str)
     assert read.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") == text
 
 
-def test_a_line_end_is_seen_where_it_decides_what_runs() -> None:
+def test_a_line_end_is_shown_where_it_changes_what_runs() -> None:
     assert plain_line("echo safe # \n touch owned\n") == "echo safe # ↵ touch owned"
     assert plain_line(r"printf 'a\nb'") == r"printf 'a\nb'"
 
@@ -340,12 +340,12 @@ def test_invisible_characters_are_named() -> None:
         "DEΡLOY",
     ],
 )
-def test_names_that_look_alike_are_alike(other: str) -> None:
+def test_similar_names_are_recognised_as_similar(other: str) -> None:
     assert looks_like(other) == looks_like("deploy")
 
 
 @pytest.mark.parametrize("other", ["deploy2", "de ploy", "employ", "deplöy", ""])
-def test_names_that_look_different_are_different(other: str) -> None:
+def test_different_names_are_not_taken_for_similar(other: str) -> None:
     assert looks_like(other) != looks_like("deploy")
 
 

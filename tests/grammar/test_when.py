@@ -38,7 +38,7 @@ _NOW = utc_ms("2026-11-16T12:00Z")  # 13:00 in Berlin
         ("2027-10-31 02:30", "2027-10-31T00:30Z"),
     ],
 )
-def test_reads_what_people_type(text: str, instant: str) -> None:
+def test_times_are_read_as_people_type_them(text: str, instant: str) -> None:
     assert parse_when(text, _NOW, timezone="Europe/Berlin") == utc_ms(instant)
 
 
@@ -58,7 +58,7 @@ def test_reads_what_people_type(text: str, instant: str) -> None:
         ("9999-12-31", "must be between 0 and"),
     ],
 )
-def test_says_what_is_wrong(text: str, sentence: str) -> None:
+def test_refusals_say_what_is_wrong(text: str, sentence: str) -> None:
     with pytest.raises(ScheduleError, match=sentence):
         parse_when(text, _NOW, timezone="Europe/Berlin")
 

@@ -125,9 +125,7 @@ def test_the_job_window_shows_every_character(qtbot: QtBot, bench: Bench, backen
     assert _hidden_in(iter(texts)) == []
 
 
-def test_the_pane_points_out_what_cannot_be_seen_and_names_that_look_alike(
-    qtbot: QtBot, tmp_path: Path
-) -> None:
+def test_the_pane_points_out_invisible_characters_and_similar_names(qtbot: QtBot, tmp_path: Path) -> None:
     desk = PaneDesk(qtbot, tmp_path / "halo.db")
     desk.scheduler.add_job("deploy", Manual(), shell("true"))
     desk.show(desk.scheduler.add_job("Deploy", Every("1h"), shell("echo \u200b")))
@@ -190,7 +188,7 @@ def test_the_tray_shows_every_character(qtbot: QtBot, bench: Bench, backend: Bac
         (Prompt(text="Sum up.\U000e0041"), r"prompt: Sum up.\udb40\udc41"),
     ],
 )
-def test_the_window_says_what_an_action_does(action: Action, shown: str) -> None:
+def test_the_window_shows_the_escaped_action(action: Action, shown: str) -> None:
     assert action_words(action) == shown
 
 

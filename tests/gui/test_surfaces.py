@@ -42,7 +42,7 @@ from halo_scheduler.model import (
     WaitingDetails,
     WaitingFor,
 )
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.model.words import Shortage
 from halo_scheduler.rules.notices import NoticeKind
 from halo_scheduler.service.scheduler import Scheduler
@@ -51,8 +51,10 @@ from halo_scheduler.why.inquiry import Verdict
 from halo_scheduler.wording.status import next_words, status_words, waiting_words
 from ui.main_window.job_loader import sum_up
 from ui.main_window.table.cells import cell_text, spoken_text
-from ui.main_window.table.job_rows import Column, JobFacts
+from ui.main_window.table.job_rows import Column, JobFacts, JobFilter, StatusChoice
 from ui.notifications.notifications import notice_for
+from ui.style.marks import job_mark
+from ui.style.theme import Tone
 from ui.style.wording import sentence_case
 from ui.tray.state import TrayReader, status_line
 from ui.widgets.job_text import waiting_line
@@ -254,7 +256,7 @@ def test_every_state_is_reported_in_the_same_words_everywhere(desk: PaneDesk) ->
         assert call(desk.scheduler, "get_job", job=name)["situation"] == status
 
 
-def test_what_waits_and_what_comes_is_the_same_in_tray_strip_and_terminal(desk: PaneDesk) -> None:
+def test_waiting_and_upcoming_jobs_are_the_same_in_tray_status_bar_and_terminal(desk: PaneDesk) -> None:
     situations = _fill(desk.bench)
     status = _halo("status")
     in_terminal = [line for line in _halo("next", "-n", "500").splitlines() if line.startswith("▲")]
@@ -283,7 +285,7 @@ def test_what_waits_and_what_comes_is_the_same_in_tray_strip_and_terminal(desk: 
             assert any(f" {name} " in line and next_words(situation, NOW) in line for line in in_terminal)
 
 
-def test_the_explanation_names_what_the_status_says(desk: PaneDesk) -> None:
+def test_the_explanation_names_the_same_reason_as_the_status(desk: PaneDesk) -> None:
     verdicts = {
         JobStatus.RUNNING: Verdict.RUNNING,
         JobStatus.PAUSED: Verdict.PAUSED,
@@ -312,7 +314,7 @@ def _failed_run(scheduler: Scheduler, job_id: str) -> str:
     return run.id
 
 
-def test_a_notification_says_of_the_job_what_every_surface_says(desk: PaneDesk) -> None:
+def test_a_notification_has_the_same_words_as_every_surface(desk: PaneDesk) -> None:
     told: set[NoticeKind | None] = set()
     for name, situation in _fill(desk.bench).items():
         notice, _is_after_gap = notice_for(
@@ -335,7 +337,7 @@ def test_a_notification_says_of_the_job_what_every_surface_says(desk: PaneDesk) 
     assert told == {None, NoticeKind.FAILED, NoticeKind.DISABLED}
 
 
-def test_the_notification_of_a_question_says_what_every_surface_says(desk: PaneDesk) -> None:
+def test_the_notification_of_a_question_has_the_same_words_as_every_surface(desk: PaneDesk) -> None:
     for name, situation in _fill(desk.bench).items():
         if situation.question is None:
             continue
@@ -345,6 +347,30 @@ def test_the_notification_of_a_question_says_what_every_surface_says(desk: PaneD
         status = status_words(situation, NOW) if situation.kind is SituationKind.NEEDS_INPUT else "needs you"
         assert notice.kind is NoticeKind.NEEDS_INPUT
         assert notice.title == f"{plain_line(name, max(59 - len(status), 24))} {status}"
+
+
+def _is_failing(desk: PaneDesk, job_id: str) -> set[bool]:
+    """Return whether a job counts as failing: in the filter, status bar, tray, row and `halo list`."""
+    (row,) = rows_of(desk.scheduler, job_id)
+    reader = TrayReader()
+    reader._known = desk.scheduler.jobs.situations([job_id])
+    return {
+        bool(JobFilter(statuses=frozenset({StatusChoice.FAILING})).choose([row])),
+        sum_up([row]).summary.failing == 1,
+        bool(reader.read(desk.scheduler, frozenset()).failing),
+        job_mark(row.situation).tone is not Tone.OK,
+        _halo("list").splitlines()[1][0] != "●",
+    }
+
+
+def test_a_job_that_errors_disabled_is_fine_everywhere_once_it_is_resumed(desk: PaneDesk) -> None:
+    bench = desk.bench
+    job_id = bench.scheduler.add_job("backup", Every("1h"), policy=Policy(max_errors=1))
+    for _ in range(2):
+        bench.finish(bench.tick(HOUR)[0], Outcome.FAILURE)
+        assert _is_failing(desk, job_id) == {True}
+        bench.scheduler.resume_job(job_id)
+        assert _is_failing(desk, job_id) == {False}
 
 
 def test_whether_an_engine_runs_changes_no_words(desk: PaneDesk) -> None:

@@ -36,15 +36,13 @@ def test_on_macos_the_entry_is_a_launch_agent(home: Path, monkeypatch: pytest.Mo
     assert system_autostart().where() == str(home / "Library/LaunchAgents/io.github.halo-scheduler.plist")
 
 
-def test_data_in_an_unusual_place_is_found_again_at_login(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unusual_data_folder_is_found_again_at_login(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALO_HOME", str(home / "my data"))
     system_autostart().turn_on(["/usr/bin/halo"])
     assert f'\nExec=env "HALO_HOME={home}/my data" /usr/bin/halo\n' in _entry(home)
 
 
-def test_data_below_a_relative_place_is_found_from_any_directory(
+def test_a_relative_data_folder_is_found_from_any_directory(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)
@@ -86,7 +84,7 @@ def test_on_windows_the_program_has_no_console(tmp_path: Path, monkeypatch: pyte
     assert login_command()[0] == str(tmp_path / "pythonw.exe")
 
 
-def test_a_python_that_does_not_know_its_place_is_reported_in_a_sentence(
+def test_a_python_with_an_unknown_path_is_reported_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "")

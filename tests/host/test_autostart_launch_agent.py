@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.host.autostart.launch_agent import LaunchAgent
+from halo_scheduler.host.autostart.entry_files import LaunchAgent
 
 _COMMAND = ["/Users/me/my venv/python", "-P", "-m", "ui", "<&> \"'$ ∞"]
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from halo_scheduler.host.autostart.launch_agent import LaunchAgent
+from halo_scheduler.host.autostart.entry_files import LaunchAgent, XdgAutostart
 from halo_scheduler.host.autostart.run_key import RunKey
-from halo_scheduler.host.autostart.xdg import XdgAutostart
 
 _PROGRAMS = [
     "/usr/bin/python3",
@@ -54,7 +53,7 @@ def test_a_desktop_entry_names_its_program(tmp_path: Path, program: str, variabl
         ('Exec="unclosed', "unclosed"),
     ],
 )
-def test_a_strange_entry_is_no_crash(tmp_path: Path, line: str, program: str) -> None:
+def test_an_invalid_entry_causes_no_crash(tmp_path: Path, line: str, program: str) -> None:
     (tmp_path / "halo-scheduler.desktop").write_text(f"[Desktop Entry]\n{line}\n")
     assert XdgAutostart(folder=tmp_path).program() == program
 

@@ -82,7 +82,9 @@ def test_turned_on_it_is_on_and_turned_off_it_is_off() -> None:
 @pytest.mark.parametrize(
     ("state", "is_on"), [(b"\x02" + bytes(11), True), (b"\x03" + bytes(11), False), (b"", True)]
 )
-def test_what_the_task_manager_disabled_is_off_until_turned_on_again(state: bytes, is_on: bool) -> None:
+def test_an_entry_disabled_in_the_task_manager_is_off_until_turned_on_again(
+    state: bytes, is_on: bool
+) -> None:
     registry = _Registry()
     key = RunKey(registry)
     key.turn_on(_COMMAND)
@@ -100,7 +102,7 @@ def test_a_stale_command_is_recognised() -> None:
     assert not key.is_current([r"D:\elsewhere\pythonw.exe"])
 
 
-def test_a_value_that_is_no_text_is_off() -> None:
+def test_a_value_that_is_not_text_is_off() -> None:
     registry = _Registry()
     registry.values[_RUN, "HaloScheduler"] = 7
     assert not RunKey(registry).is_on()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.host.autostart.xdg import XdgAutostart
+from halo_scheduler.host.autostart.entry_files import XdgAutostart
 
 # Tells what it was given: its arguments and the variable, as JSON in the file of the first argument.
 _PROBE = """\
@@ -134,14 +134,14 @@ def _started(launch: Sequence[str | Path], tmp_path: Path) -> None:
     subprocess.run(launch, env=environment, stdout=subprocess.PIPE, check=True, timeout=60)
 
 
-def test_glib_executes_what_was_written(folder: Path, tmp_path: Path) -> None:
+def test_glib_executes_the_written_command(folder: Path, tmp_path: Path) -> None:
     command, told = _command(tmp_path, _HARD_WORDS)
     XdgAutostart(folder=folder, variables={"HALO_HOME": "/data of $me"}).turn_on(command)
     _started([_installed("gio"), "launch", folder / "halo-scheduler.desktop"], tmp_path)
     assert json.loads(told.read_text()) == [_HARD_WORDS, "/data of $me"]
 
 
-def test_dex_executes_what_was_written(folder: Path, tmp_path: Path) -> None:
+def test_dex_executes_the_written_command(folder: Path, tmp_path: Path) -> None:
     command, told = _command(tmp_path, _QUOTED_WORDS, place="a place of ours ∞")
     XdgAutostart(folder=folder, variables={"HALO_HOME": "/data of ours"}).turn_on(command)
     _started([_installed("dex"), "--autostart", "--search-paths", folder], tmp_path)
@@ -173,7 +173,7 @@ def test_turned_on_it_is_on_and_turned_off_it_is_off(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_turning_off_what_is_off_does_nothing(folder: Path) -> None:
+def test_turning_off_twice_does_nothing(folder: Path) -> None:
     XdgAutostart(folder=folder).turn_off()
     assert not folder.exists()
 

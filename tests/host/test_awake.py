@@ -19,14 +19,15 @@ from halo_scheduler.host import bus as bus_module
 from halo_scheduler.host.awake import (
     Grip,
     KeepAwake,
+    LogindGrip,
     NotAwakeError,
+    PortalGrip,
     ProcessGrip,
     ThreadGrip,
     first_grip,
     inhibit_sleep,
     one_line,
 )
-from halo_scheduler.host.bus_inhibitors import LogindGrip, PortalGrip
 
 _LIMIT_S = 60
 
@@ -50,7 +51,7 @@ def _fail(sentence: str) -> None:
     pytest.fail(sentence)
 
 
-def test_a_run_holds_a_lock_of_logind_until_it_is_released(buses: Buses, awake: KeepAwake) -> None:
+def test_a_run_keeps_a_logind_lock_until_it_is_released(buses: Buses, awake: KeepAwake) -> None:
     with LoginService(buses) as logind:
         awake.hold("run 1", "backup runs", _fail)
         logind.wait_for_call("Inhibit")
@@ -59,7 +60,7 @@ def test_a_run_holds_a_lock_of_logind_until_it_is_released(buses: Buses, awake: 
         logind.wait_until_free()
 
 
-def test_each_run_holds_its_own(buses: Buses, awake: KeepAwake) -> None:
+def test_each_run_has_its_own_lock(buses: Buses, awake: KeepAwake) -> None:
     with LoginService(buses) as logind:
         for run in ("a", "b", "a"):
             awake.hold(run, f"{run} runs", _fail)
@@ -72,7 +73,7 @@ def test_each_run_holds_its_own(buses: Buses, awake: KeepAwake) -> None:
         logind.wait_until_free()
 
 
-def test_the_lock_is_not_inherited_by_what_is_started(buses: Buses) -> None:
+def test_the_lock_is_not_inherited_by_child_processes(buses: Buses) -> None:
     with LoginService(buses) as logind:
         grip = LogindGrip("a run")
         child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False)
@@ -100,7 +101,7 @@ def _dying(buses: Buses) -> subprocess.Popen[str]:
     )
 
 
-def test_a_program_that_dies_holds_nothing_any_more(buses: Buses) -> None:
+def test_a_program_that_dies_releases_its_lock(buses: Buses) -> None:
     with LoginService(buses) as logind, _dying(buses) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "held\n"
@@ -167,9 +168,7 @@ def test_a_portal_of_nonsense_is_reported(buses: Buses) -> None:
             PortalGrip("a run")
 
 
-def test_without_any_bus_it_is_reported_and_nothing_is_held(
-    awake: KeepAwake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_bus_the_failure_is_reported(awake: KeepAwake, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS"):
         monkeypatch.setenv(name, "unix:path=/none")
     sentences: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -201,7 +200,7 @@ class _Desk:
         return self
 
 
-def test_a_run_that_ended_before_its_turn_holds_nothing() -> None:
+def test_a_run_that_ended_before_its_turn_takes_no_lock() -> None:
     desk = _Desk()
     desk.awake.hold("run", "why", _fail)
     desk.awake.release("run")
@@ -210,7 +209,7 @@ def test_a_run_that_ended_before_its_turn_holds_nothing() -> None:
     assert not desk.held
 
 
-def test_a_run_that_ended_while_the_system_thought_about_it_holds_nothing() -> None:
+def test_a_run_that_ended_while_the_lock_was_requested_keeps_none() -> None:
     desk = _Desk()
 
     def think(why: str) -> Grip:
@@ -224,7 +223,7 @@ def test_a_run_that_ended_while_the_system_thought_about_it_holds_nothing() -> N
     assert not desk.held
 
 
-def test_a_refusal_after_the_end_is_nobodys_concern() -> None:
+def test_a_refusal_after_the_end_is_ignored() -> None:
     desk = _Desk()
 
     def refuse(_: str) -> Grip:
@@ -294,7 +293,7 @@ def test_a_process_that_cannot_be_started_is_reported() -> None:
         ProcessGrip(("/nowhere/caffeinate",))
 
 
-def test_a_thread_wishes_to_stay_awake_and_takes_it_back() -> None:
+def test_a_thread_keeps_the_computer_awake_and_releases_it() -> None:
     states: list[tuple[int, str]] = []
 
     def set_state(state: int) -> int:

@@ -60,7 +60,7 @@ def _read_until_gone(client: socket.socket) -> None:
         pass
 
 
-def test_the_session_bus_is_looked_for_where_the_system_keeps_it(
+def test_the_session_bus_address_is_found_as_the_system_defines_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
@@ -88,14 +88,14 @@ def test_a_bus_that_never_lets_us_in_is_not_waited_for(
         ask(Bus.SESSION, method_call(_MUTTER, "GetIdletime"))
 
 
-def test_a_bus_that_is_not_there_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_bus_is_reported_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path}/none")
     with pytest.raises(BusError) as caught:
         BusStream(Bus.SESSION)
     assert str(caught.value) == "there is no session bus: no such file or directory"
 
 
-def test_without_a_descriptor_there_is_no_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_descriptor_no_bus_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     def find_none(*_: object) -> socket.socket:
         raise OSError(errno.EMFILE, "Too many open files")
 
@@ -104,7 +104,9 @@ def test_without_a_descriptor_there_is_no_bus(monkeypatch: pytest.MonkeyPatch) -
         BusConnection(Bus.SYSTEM)
 
 
-def test_a_bus_that_accepts_nobody_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bus_that_rejects_every_user_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "bus"
     with socket.socket(socket.AF_UNIX) as full, socket.socket(socket.AF_UNIX) as first:
         full.bind(str(path))
@@ -123,7 +125,7 @@ def test_a_bus_that_goes_away_is_noticed(tmp_path: Path, monkeypatch: pytest.Mon
         ask(Bus.SESSION, method_call(_MUTTER, "GetIdletime"))
 
 
-def test_a_bus_that_refuses_us_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bus_that_refuses_us_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for line in (b"REJECTED EXTERNAL\r\n", b"OK \r\nand more", b"x" * 10_000):
 
         def refuse(client: socket.socket, line: bytes = line) -> None:
@@ -162,7 +164,7 @@ def test_noise_of_a_bus_is_never_more_than_an_error(tmp_path: Path, monkeypatch:
             connection.call(method_call(_MUTTER, "GetIdletime"))
 
 
-def test_what_came_before_the_end_is_still_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_before_the_end_are_still_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = new_signal(DBusAddress("/", interface="org.example.Bus"), "Farewell", "s", ("good night",))
 
     def part(client: socket.socket) -> None:
@@ -208,9 +210,7 @@ def test_calls_and_their_errors(monkeypatch: pytest.MonkeyPatch) -> None:
         ("s", ("x" * 300,), f"{'x' * 199}…"),
     ],
 )
-def test_an_error_is_said_in_its_own_words(
-    signature: str | None, body: tuple[object, ...], words: str
-) -> None:
+def test_an_error_keeps_its_own_words(signature: str | None, body: tuple[object, ...], words: str) -> None:
     call = method_call(_MUTTER, "Dance")
     call.header.serial = 1
     error = new_error(call, "org.test.Failed", signature, body)

@@ -51,6 +51,6 @@ def test_after_it_was_heard_the_timer_is_armed_again() -> None:
     changes.close()
 
 
-def test_elsewhere_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_have_no_clock_notifications(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert ClockChanges.open() is None

@@ -149,7 +149,7 @@ def test_many_errors_do_not_fill_the_disk(database: Path, monkeypatch: pytest.Mo
     assert crash.path.stat().st_size < 100_000
 
 
-def test_what_the_user_can_mend_is_no_crash(database: Path) -> None:
+def test_an_error_that_the_user_can_fix_is_not_a_crash(database: Path) -> None:
     with pytest.raises(SchedulerError), crash_file(database, "test", "1"):
         raise SchedulerError("another engine runs")
     assert find_crash(database) is None

@@ -46,7 +46,7 @@ def test_a_timer_fires_once_for_each_start(parent: QObject, qtbot: QtBot) -> Non
     qtbot.waitUntil(lambda: len(fired) == 2)
 
 
-def test_a_timer_can_be_started_again_by_what_it_calls(parent: QObject, qtbot: QtBot) -> None:
+def test_a_timer_can_be_restarted_by_its_callback(parent: QObject, qtbot: QtBot) -> None:
     left = [60_000, 0]
     timer = Timer(lambda: timer.start(left.pop()), parent)
     timer.start(0)
@@ -104,7 +104,9 @@ def test_a_call_that_fails_keeps_none_of_the_others(
     assert "A call from another thread failed" in caplog.text
 
 
-def test_a_mailbox_can_be_closed_by_a_call_and_holds_no_descriptor(parent: QObject, qtbot: QtBot) -> None:
+def test_a_mailbox_can_be_closed_by_a_callback_and_leaves_no_descriptor(
+    parent: QObject, qtbot: QtBot
+) -> None:
     before = descriptor_count()
     mailbox = Mailbox(parent)
     made: list[str] = []
@@ -178,7 +180,7 @@ def test_without_a_descriptor_a_thread_waits(
     qtbot.waitUntil(lambda: told == ["gone"])
 
 
-def test_a_closed_watch_holds_no_descriptor(sleeper: subprocess.Popen[bytes], qtbot: QtBot) -> None:
+def test_a_closed_watch_leaves_no_descriptor(sleeper: subprocess.Popen[bytes], qtbot: QtBot) -> None:
     before = descriptor_count()
     parent = QObject()
     watch = NotifierWatch(lambda _call: None, parent)

@@ -23,7 +23,7 @@ def test_it_is_the_average_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -
     assert load_of_last_minute() == 0.5
 
 
-def test_an_idle_machine_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_machine_has_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "getloadavg", lambda: (0.0, 0.0, 0.0))
     assert load_of_last_minute() == 0.0
 

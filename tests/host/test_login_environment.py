@@ -47,7 +47,7 @@ def _is_ended(pid: int) -> bool:
         os.close(descriptor)
 
 
-def test_what_the_rc_files_export_is_found(shell: _SHELL) -> None:
+def test_variables_exported_in_rc_files_are_found(shell: _SHELL) -> None:
     shell('export PATH="/my/bin:$PATH" GREETING="grüße"; eval "$4"')
     found = _read()
     assert found["PATH"].startswith("/my/bin:")
@@ -91,13 +91,13 @@ def test_a_value_may_be_any_text(shell: _SHELL, monkeypatch: pytest.MonkeyPatch,
     assert _read()["MINE"] == value
 
 
-def test_a_value_that_is_no_text_survives(shell: _SHELL) -> None:
+def test_a_value_that_is_not_text_survives(shell: _SHELL) -> None:
     shell('MINE="$(printf "\\377")"; export MINE; eval "$4"')
     found = _read()
     assert Environment(found).encoded[b"MINE"] == b"\xff"
 
 
-def test_what_belongs_to_the_shell_itself_is_left_out(shell: _SHELL) -> None:
+def test_variables_of_the_shell_itself_are_left_out(shell: _SHELL) -> None:
     shell('export SHLVL=7 OLDPWD=/x PWD=/y _=z; eval "$4"')
     assert not {"SHLVL", "OLDPWD", "PWD", "_"} & set(_read())
 
@@ -127,13 +127,13 @@ def test_a_program_left_behind_does_not_keep_us_waiting(shell: _SHELL, tmp_path:
     ["exit 1", "echo no answer", 'printf %s "$4"', "kill -9 $$"],
     ids=["fails", "mute", "echo", "dies"],
 )
-def test_a_shell_without_an_answer_gives_none(shell: _SHELL, body: str) -> None:
+def test_a_shell_without_output_gives_no_environment(shell: _SHELL, body: str) -> None:
     shell(body)
     assert read_login_environment() is None
 
 
 @pytest.mark.parametrize("path", ["/usr/sbin/nologin", "/bin/false", "/no/such/shell", "/"])
-def test_an_account_without_a_shell_gives_none(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_an_account_without_a_shell_gives_no_environment(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.setenv("SHELL", path)
     assert read_login_environment() is None
 
@@ -182,7 +182,7 @@ def test_the_shell_is_asked_once() -> None:
     assert answers.asked == 1
 
 
-def test_what_was_forgotten_is_asked_again() -> None:
+def test_a_cleared_environment_is_read_again() -> None:
     login = LoginEnvironment(_Answers({"A": "1"}, {"A": "2"}))
     login.get()
     login.forget()
@@ -200,7 +200,7 @@ def test_a_failing_second_answer_leaves_the_first(caplog: pytest.LogCaptureFixtu
     assert "did not print its environment" in caplog.text
 
 
-def test_without_an_answer_jobs_get_what_we_have(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_answer_jobs_get_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINE", "1")
     answers = _Answers(None)
     login = LoginEnvironment(answers)

@@ -102,7 +102,7 @@ def test_without_any_bus_the_kernel_is_believed(monkeypatch: pytest.MonkeyPatch,
         assert linux_says(tmp_path) is True
 
 
-def test_of_a_silent_upower_nobody_knows_which_batteries_it_has(
+def test_without_upower_the_batteries_are_unknown(
     buses: Buses, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("halo_scheduler.host.bus.ANSWER_LIMIT_S", 0.1)
@@ -126,7 +126,7 @@ def test_a_machine_without_a_battery_runs_on_mains(tmp_path: Path) -> None:
     assert supplies_say(tmp_path) is True
 
 
-def test_a_plug_is_seen_whatever_the_battery_does(tmp_path: Path) -> None:
+def test_ac_power_is_detected_whatever_the_battery_reports(tmp_path: Path) -> None:
     _supplies(tmp_path, AC=_PLUGGED, BAT0={**_BATTERY, "status": "Discharging"})
     assert supplies_say(tmp_path) is True
 
@@ -156,7 +156,7 @@ def test_the_battery_of_a_mouse_is_not_the_machines(tmp_path: Path) -> None:
     assert supplies_say(_supplies(tmp_path, hid=mouse, AC=_UNPLUGGED)) is True
 
 
-def test_an_empty_bay_is_no_battery(tmp_path: Path) -> None:
+def test_an_empty_bay_is_not_a_battery(tmp_path: Path) -> None:
     assert supplies_say(_supplies(tmp_path, BAT1={"type": "Battery", "present": "0"})) is True
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import pytest
 from lonely_network import lonely_command
 
-from halo_scheduler.conditions import looking as network
-from halo_scheduler.conditions.looking import NoAnswerError, has_way_out, require_answer
+from halo_scheduler.conditions import probes as network
+from halo_scheduler.conditions.probes import NoAnswerError, has_way_out, require_answer
 
 _WAYS = """
 import subprocess
-from halo_scheduler.conditions import looking as network
-from halo_scheduler.conditions.looking import has_way_out
+from halo_scheduler.conditions import probes as network
+from halo_scheduler.conditions.probes import has_way_out
 def ip(*words): subprocess.run(["ip", *words], check=True)
 print(has_way_out())
 ip("link", "set", "lo", "up")
@@ -74,7 +74,7 @@ def test_a_closed_port_does_not_answer() -> None:
 
 
 @pytest.mark.parametrize("host", ["nobody.invalid", "a" * 250, "ä" * 64, ".", "1.2.3.4.5", "%", "nul\udcff"])
-def test_a_name_that_nobody_knows_does_not_answer(host: str) -> None:
+def test_an_unknown_host_name_does_not_answer(host: str) -> None:
     with pytest.raises(NoAnswerError, match="was not found"):
         require_answer(host, 80)
 

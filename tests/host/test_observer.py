@@ -103,7 +103,7 @@ def _threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "halo-observer"]
 
 
-def test_nothing_is_followed_before_somebody_is_interested(observer: SourceObserver) -> None:
+def test_nothing_is_observed_before_the_first_subscriber(observer: SourceObserver) -> None:
     observer.follow(Interest())
     assert not _threads()
 
@@ -149,7 +149,7 @@ def test_mutter_is_asked_to_tell_of_each_absence(
         assert told.next() == {Happening.IDLE}
 
 
-def test_a_mutter_that_starts_anew_is_asked_anew(
+def test_a_restarted_mutter_is_queried_again(
     buses: Buses, session_observer: SourceObserver, told: _Told
 ) -> None:
     session_observer.follow(_IDLE)
@@ -179,7 +179,7 @@ def test_logind_tells_of_absence(buses: Buses, observer: SourceObserver, told: _
         assert told.next() == {Happening.IDLE}
 
 
-def test_what_nobody_is_interested_in_is_not_told(
+def test_events_without_a_subscriber_are_not_published(
     buses: Buses, observer: SourceObserver, told: _Told
 ) -> None:
     with PowerService(buses) as upower, LoginService(buses) as logind:
@@ -223,9 +223,7 @@ def test_a_flood_of_signals_is_reported_a_few_times(
     assert tellings < 100
 
 
-def test_another_interest_takes_the_place_of_the_last(
-    buses: Buses, observer: SourceObserver, told: _Told
-) -> None:
+def test_a_new_subscription_replaces_the_last(buses: Buses, observer: SourceObserver, told: _Told) -> None:
     with PowerService(buses) as upower, NetworkService(buses) as manager:
         observer.follow(_POWER)
         assert told.next() == {Happening.POWER}
@@ -268,7 +266,7 @@ def test_a_bus_that_never_lets_us_in_does_not_keep_the_other_from_telling(
 
 
 @pytest.mark.usefixtures("buses")
-def test_the_thread_ends_when_nobody_is_interested_any_more(observer: SourceObserver, told: _Told) -> None:
+def test_the_thread_ends_with_the_last_subscriber(observer: SourceObserver, told: _Told) -> None:
     observer.follow(_POWER)
     told.next()
     (thread,) = _threads()
@@ -296,7 +294,7 @@ def test_a_thread_that_broke_is_replaced(told: _Told, monkeypatch: pytest.Monkey
     observer.close()
 
 
-def test_without_a_thread_nothing_is_kept_and_the_next_wish_is_followed(
+def test_without_a_thread_nothing_is_observed_and_the_next_request_retries(
     told: _Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     observer = SourceObserver(told, lambda _: {"mounts": MountEvents})
@@ -376,9 +374,7 @@ class _Overrun:
         raise self._error
 
 
-def test_a_system_that_tells_nothing_is_followed_by_nobody(
-    told: _Told, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_without_events_is_not_observed(told: _Told, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(system_observer(told), SourceObserver)
     monkeypatch.setattr(sys, "platform", "darwin")
     nobody = system_observer(told)

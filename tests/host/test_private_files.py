@@ -60,7 +60,7 @@ def test_a_folder_of_halos_own_is_made_private(database: Path, mode: int) -> Non
     assert _mode(database.parent) == 0o700
 
 
-def test_the_usual_folder_is_made_private_whatever_lies_in_it(tmp_path: Path) -> None:
+def test_the_default_folder_is_made_private_with_its_content(tmp_path: Path) -> None:
     folder = tmp_path / "halo-scheduler"
     folder.mkdir()
     folder.chmod(0o755)
@@ -70,7 +70,7 @@ def test_the_usual_folder_is_made_private_whatever_lies_in_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["halo.db", "jobs.db"])
-def test_a_folder_that_holds_other_things_is_left_as_it_is(database: Path, name: str) -> None:
+def test_a_folder_with_other_files_is_not_changed(database: Path, name: str) -> None:
     folder = database.parent
     (folder / "notes.txt").touch()
     folder.chmod(0o755)
@@ -142,7 +142,7 @@ def test_a_file_that_others_could_have_changed_is_refused_until_it_is_closed_to_
 
 
 @pytest.mark.parametrize(("primary", "is_fine"), [([], True), ([54_321], False)])
-def test_a_group_is_private_only_if_nobody_else_logs_in_with_it(
+def test_a_group_is_private_only_if_it_has_no_other_members(
     database: Path, monkeypatch: pytest.MonkeyPatch, primary: list[int], is_fine: bool
 ) -> None:
     group = grp.struct_group(("me", "x", os.getgid(), []))
@@ -230,7 +230,7 @@ def test_a_cycle_of_links_is_an_error_of_the_system(tmp_path: Path) -> None:
         make_folders(tmp_path / "a" / "c")
 
 
-def test_a_file_in_place_of_a_folder_is_an_error_of_the_system(tmp_path: Path) -> None:
+def test_a_file_instead_of_a_folder_is_a_system_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "c"):
         with pytest.raises(NotADirectoryError):
@@ -264,7 +264,7 @@ def test_reading_changes_nothing(database: Path) -> None:
     assert (_mode(database.parent), _mode(database)) == (0o755, 0o644)
 
 
-def test_in_a_sandbox_that_knows_no_root_nobody_stands_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_sandbox_without_root_the_overflow_user_counts_as_root(monkeypatch: pytest.MonkeyPatch) -> None:
     for has_unmapped in (False, True):
         monkeypatch.setattr(owners, "_has_unmapped_users", lambda has=has_unmapped: has)
         assert owners.is_trusted(65_534) is has_unmapped

@@ -107,7 +107,7 @@ def test_a_member_that_lost_its_parent_stays_one(start: Start, tmp_path: Path) -
     assert _pids(find_members(_RUN, process.pid, known)) == children
 
 
-def test_nobody_is_a_member_by_a_number_that_was_given_to_another(start: Start) -> None:
+def test_a_reused_session_id_makes_no_members(start: Start) -> None:
     process = start("exec sleep 60", _ANOTHER)
     known = psutil.Process(process.pid)
     # As it was noted down before the number was given to this one.
@@ -115,7 +115,7 @@ def test_nobody_is_a_member_by_a_number_that_was_given_to_another(start: Start) 
     assert find_members(_RUN, None, [known]) == []
 
 
-def test_strangers_are_no_members(start: Start) -> None:
+def test_unrelated_processes_are_not_members(start: Start) -> None:
     mine, other = start("exec sleep 60"), start("exec sleep 60", _ANOTHER)
     until(lambda: _pids(find_members(_RUN, mine.pid)) == {mine.pid})
     until(lambda: _pids(find_members(_ANOTHER, None)) == {other.pid})
@@ -129,7 +129,7 @@ def test_a_mark_is_a_whole_variable(start: Start) -> None:
     assert marked_processes([_RUN]) == {}
 
 
-def test_the_oldest_process_comes_first_also_when_numbers_begin_anew(start: Start, tmp_path: Path) -> None:
+def test_the_oldest_process_comes_first_even_when_pids_wrap(start: Start, tmp_path: Path) -> None:
     last_pid = Path("/proc/sys/kernel/ns_last_pid")
     os.mkfifo(tmp_path / "gate")
     process = start("read go <gate; sleep 60 & echo $! >child.pid; wait")
@@ -294,7 +294,7 @@ def test_a_halted_process_hears_that_it_is_asked(start: Start) -> None:
         assert process.wait(LONG_S) == -signal.SIGTERM
 
 
-def test_asking_and_killing_the_dead_is_no_error(start: Start) -> None:
+def test_stopping_and_killing_dead_processes_is_not_an_error(start: Start) -> None:
     process = start("exec sleep 60")
     gone = psutil.Process(process.pid)
     process.kill()
@@ -304,7 +304,7 @@ def test_asking_and_killing_the_dead_is_no_error(start: Start) -> None:
     assert kill([gone]) == []
 
 
-def test_killing_ends_those_who_do_not_listen(start: Start, tmp_path: Path) -> None:
+def test_killing_ends_processes_that_ignore_signals(start: Start, tmp_path: Path) -> None:
     process = start("trap '' TERM; echo $$ >a.pid; setsid sh -c 'echo $$ >b.pid; sleep 60' & wait")
     _noted(tmp_path, 2)
     assert kill(find_members(_RUN, process.pid)) == []
@@ -324,7 +324,7 @@ def test_those_that_may_not_be_killed_are_returned(start: Start, monkeypatch: py
         assert kill([member, member]) == [member, member]
 
 
-def test_the_age_of_a_process_is_known_whatever_the_clock_says() -> None:
+def test_the_age_of_a_process_does_not_depend_on_the_wall_clock() -> None:
     own, gone = age_ms(os.getpid()), subprocess.Popen(["true"])
     gone.wait()
     assert own is not None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -37,10 +39,20 @@ def _is_subreaper() -> bool:
     return bool(found.value)
 
 
+def _have_strays_ended(reaper: Reaper) -> bool:
+    """Reap what tests before this one left behind, and tell whether nothing of it is left."""
+    strays = reaper.strays(0)
+    for pid in strays:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return not strays
+
+
 @pytest.fixture
 def reaper() -> Iterator[Reaper]:
     made = Reaper()
     assert made.start()
+    until(lambda: _have_strays_ended(made))
     yield made
     made.stop()
 
@@ -90,7 +102,7 @@ def test_the_process_is_a_subreaper_only_between_start_and_stop() -> None:
     assert not _is_subreaper()
 
 
-def test_a_system_without_subreapers_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_subreapers_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_set_subreaper", lambda *, on: not on)
     made = Reaper()
     assert not made.start()
@@ -111,7 +123,7 @@ def test_an_orphan_of_a_run_is_reaped_at_once(reaper: Reaper, orphan: Orphan) ->
     assert _reaps(reaper, pid)
 
 
-def test_a_zombie_that_somebody_may_wait_for_is_left_for_a_minute(reaper: Reaper, orphan: Orphan) -> None:
+def test_a_zombie_that_may_have_a_waiter_is_left_for_a_minute(reaper: Reaper, orphan: Orphan) -> None:
     pid = orphan(_LEADER)
     _kill(pid)
     assert not any(_reaps(reaper, pid, _NOW + later) for later in (0, 1_000, 59_999))
@@ -157,7 +169,7 @@ def test_a_child_that_ends_while_it_is_started_keeps_its_exit_code(reaper: Reape
     assert process.wait() == 7
 
 
-def test_what_was_awaited_and_has_ended_is_forgotten() -> None:
+def test_an_awaited_process_that_ended_is_forgotten() -> None:
     made = Reaper()
     for _ in range(3):
         process = subprocess.Popen(["true"])
@@ -166,7 +178,7 @@ def test_what_was_awaited_and_has_ended_is_forgotten() -> None:
     assert len(made._awaited) == 1
 
 
-def test_an_orphan_is_no_stray_as_long_as_its_run_is_under_way(reaper: Reaper, orphan: Orphan) -> None:
+def test_an_orphan_is_not_a_stray_while_its_run_is_active(reaper: Reaper, orphan: Orphan) -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as first:
         try:
             reaper.leave_to_owner(first, "run")
@@ -178,7 +190,7 @@ def test_an_orphan_is_no_stray_as_long_as_its_run_is_under_way(reaper: Reaper, o
 
 
 @pytest.mark.parametrize("mark", [_UNLIMITED, mark_of("invented"), mark_of("x") >> 48 << 48])
-def test_an_orphan_of_no_run_under_way_is_a_stray_of_what_began_before_it(
+def test_an_orphan_without_an_active_run_belongs_to_the_runs_before_it(
     reaper: Reaper, orphan: Orphan, mark: int
 ) -> None:
     pid = orphan(_LEADER, "run")

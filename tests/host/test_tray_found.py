@@ -15,7 +15,7 @@ from process_probe import until
 from stand_in_services import Buses, StandIn, private_buses
 
 from halo_scheduler.doctor.scene import users_of
-from halo_scheduler.host.tray import NoDisplayError, has_selection_owner, has_tray
+from halo_scheduler.host.desktop import NoDisplayError, has_selection_owner, has_tray
 
 _TRAY = "trayer --edge top --align right --width 200 --widthtype pixel --height 32"
 _SELECTION = "_NET_SYSTEM_TRAY_S%d"
@@ -97,7 +97,7 @@ def test_without_a_desktop_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> 
     assert has_tray() is None
 
 
-def test_who_has_a_file_open_is_found_also_after_it_was_deleted(tmp_path: Path) -> None:
+def test_processes_with_a_file_open_are_found_even_after_its_deletion(tmp_path: Path) -> None:
     path = tmp_path / "file (deleted)"
     path.touch()
     with path.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as process:

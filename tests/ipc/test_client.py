@@ -72,7 +72,7 @@ def test_a_program_without_its_variable_finds_the_folder_of_its_user_if_it_is_pr
     assert socket_path(tmp_path / "halo.db").parent == expected
 
 
-def test_a_runtime_folder_that_is_not_private_is_passed_over(
+def test_a_runtime_folder_that_is_not_private_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one that others can write to, they could take our name first."""
@@ -113,7 +113,7 @@ for _ in range(2):
 
 
 @needs_other_users
-def test_nothing_is_said_to_a_server_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_sent_to_a_server_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o1777)
         place = Path(folder, "squatted")
@@ -130,7 +130,7 @@ def _line(change: Change) -> bytes:
     return json.dumps(message_of(change)).encode() + b"\n"
 
 
-def test_a_folder_with_too_long_a_name_for_sockets_is_passed_over(
+def test_a_folder_with_too_long_a_path_for_sockets_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / ("x" * 80)
@@ -164,7 +164,7 @@ def test_a_change_survives_the_way(kind: ChangeKind) -> None:
         {"kind": "run-started", "job_id": "x" * 501},
     ],
 )
-def test_what_makes_no_sense_says_only_that_something_changed(message: object) -> None:
+def test_an_unreadable_change_reports_only_that_something_changed(message: object) -> None:
     assert change_of(message) == _MUCH
 
 
@@ -174,7 +174,7 @@ def test_of_many_changes_only_the_kinds_are_reported() -> None:
     assert gathered([*few, Change(ChangeKind.ENGINE)]) == [_MUCH, Change(ChangeKind.ENGINE)]
 
 
-def test_a_stream_gives_what_has_arrived_and_does_not_wait(pair: tuple[ChangeStream, socket.socket]) -> None:
+def test_a_stream_returns_what_has_arrived_without_waiting(pair: tuple[ChangeStream, socket.socket]) -> None:
     stream, far = pair
     changes = [Change(ChangeKind.RUN_STARTED, "1", "a"), Change(ChangeKind.RUN_FINISHED, "1", "a")]
     assert stream.take() == []
@@ -196,7 +196,9 @@ def test_a_stream_that_ends_gives_the_last_changes_first(pair: tuple[ChangeStrea
     assert stream.take() is None
 
 
-def test_a_line_that_is_no_message_is_still_news(pair: tuple[ChangeStream, socket.socket]) -> None:
+def test_a_line_that_is_not_a_message_still_counts_as_a_change(
+    pair: tuple[ChangeStream, socket.socket],
+) -> None:
     stream, far = pair
     far.sendall(b"\xff\xfe nonsense\n")
     assert stream.take() == [_MUCH]
@@ -216,7 +218,7 @@ def test_of_very_many_changes_a_stream_says_that_everything_may_have_changed(
     assert stream.take() == [Change(kind) for kind in ChangeKind]
 
 
-def test_one_look_reads_only_so_much(
+def test_one_read_is_limited(
     pair: tuple[ChangeStream, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream, far = pair
@@ -231,7 +233,7 @@ def test_one_look_reads_only_so_much(
     assert stream.take() == []
 
 
-def test_who_sends_a_line_without_an_end_is_not_listened_to_any_more(
+def test_a_client_that_sends_an_endless_line_is_ignored(
     pair: tuple[ChangeStream, socket.socket],
 ) -> None:
     stream, far = pair
@@ -329,9 +331,7 @@ def test_a_poke_without_details_is_understood(server: ChangeServer, tmp_path: Pa
     assert heard == [_MUCH, _MUCH]
 
 
-def test_what_another_process_changes_is_told_to_every_subscriber_as_it_was_said(
-    tmp_path: Path, qtbot: QtBot
-) -> None:
+def test_a_change_of_another_process_reaches_every_subscriber_unchanged(tmp_path: Path, qtbot: QtBot) -> None:
     with Scheduler.open(tmp_path / "halo.db") as engine, Scheduler.open(tmp_path / "halo.db") as other:
         heard: list[Change] = []
         engine.subscribe(heard.append)

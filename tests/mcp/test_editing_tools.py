@@ -19,6 +19,7 @@ from halo_scheduler import (
     Every,
     HttpRequest,
     Manual,
+    Once,
     Policy,
     Prompt,
     ScheduleError,
@@ -37,8 +38,8 @@ from halo_scheduler.model import (
     PathExists,
     StatusReason,
 )
+from halo_scheduler.model.actions import GithubSource
 from halo_scheduler.model.schedules import schedules_of
-from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.service.scheduler import Scheduler
 
 _NOW = 1_800_000_000_000
@@ -94,15 +95,13 @@ def test_a_job_is_created_as_our_json_says(scheduler: Scheduler) -> None:
         ({"paused_by": None}, "paused_by: is not a known field"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_path(
-    scheduler: Scheduler, wrong: dict[str, Any], sentence: str
-) -> None:
+def test_an_error_is_named_with_its_path(scheduler: Scheduler, wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ScheduleError, match=sentence):
         _create(scheduler, **wrong)
     assert scheduler.list_jobs() == []
 
 
-def test_only_what_is_given_is_changed(scheduler: Scheduler) -> None:
+def test_only_the_given_fields_are_changed(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("15m"), ACTIONS[0], group="night", policy=Policy(max_errors=9))
     before = job_named(scheduler, "job")
     changes = {"group": None, "action": {"directory": "/"}, "policy": {"jitter_percent": 3}}
@@ -116,7 +115,7 @@ def test_only_what_is_given_is_changed(scheduler: Scheduler) -> None:
     assert after.status_reason is StatusReason.ASSISTANT
 
 
-def test_null_keeps_a_value_and_what_is_left_out_is_removed(scheduler: Scheduler) -> None:
+def test_null_keeps_a_value_and_omitted_names_are_removed(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual(), ACTIONS[0])
     call(scheduler, "edit_job", job="job", action={"environment": {"T": None, "NEW": "1"}})
     action = job_named(scheduler, "job").action
@@ -153,11 +152,11 @@ def test_a_token_is_kept_with_its_source(scheduler: Scheduler) -> None:
     ("changes", "sentence"),
     [
         ({}, "name a field to change"),
-        ({"enabled": True}, "cannot be changed; known are name, schedule"),
-        ({"metadata": {}}, "cannot be changed"),
+        ({"enabled": True}, "can't be changed; these can: name, schedule"),
+        ({"metadata": {}}, "can't be changed"),
         ({"action": []}, "action: must be an object"),
         ({"action": {"environment": []}}, "action.environment: must be an object"),
-        ({"action": {"environment": {"NOT": None}}}, "no stored value that null could keep"),
+        ({"action": {"environment": {"NOT": None}}}, "no stored value to keep"),
         ({"action": {"stdin": "x ${secret:***}"}}, "leave this field out to keep it"),
         ({"action": {"environment": {"X": "${secret:OTHER}"}}}, "cannot add secrets that were not there"),
         (
@@ -192,7 +191,7 @@ def test_a_callback_can_be_renamed_but_not_written(scheduler: Scheduler) -> None
     assert job_named(scheduler, "other").action == Callback("f")
 
 
-def test_a_change_of_one_cap_keeps_the_other(scheduler: Scheduler) -> None:
+def test_a_change_of_one_daily_limit_keeps_the_other(scheduler: Scheduler) -> None:
     policy = Policy(caps=Caps(runs_per_day=3), limits=Limits(min_ms=5))
     scheduler.add_job("job", Manual(), Command(argv=("x",)), policy=policy)
     call(scheduler, "edit_job", job="job", policy={"caps": {"cost_per_day": 2}})
@@ -218,7 +217,7 @@ def test_a_field_of_another_kind_is_refused_by_its_own_name(scheduler: Scheduler
 # --- Surroundings ---------------------------------------------------------------------------------
 
 
-def test_a_job_is_created_with_conditions_and_followers(scheduler: Scheduler) -> None:
+def test_a_job_is_created_with_conditions_and_next_jobs(scheduler: Scheduler) -> None:
     report = scheduler.add_job("report", Manual())
     mend = scheduler.add_job("mend", Manual())
     conditions = [{"kind": "path", "path": "/mnt/backup"}, {"kind": "network", "host": "nas", "port": 22}]
@@ -244,7 +243,7 @@ def test_a_job_is_created_with_conditions_and_followers(scheduler: Scheduler) ->
     assert job.status_reason is StatusReason.ASSISTANT
 
 
-def test_followers_are_changed_as_a_whole_and_the_job_waits_for_a_person(scheduler: Scheduler) -> None:
+def test_next_jobs_are_replaced_as_a_whole_and_the_job_needs_a_review(scheduler: Scheduler) -> None:
     report, mend = (scheduler.add_job(name, Manual()) for name in ("report", "mend"))
     scheduler.add_job("job", Manual(), ACTIONS[0], followers=[Follower(job_id=report)])
     scheduler.remove_job(report)
@@ -333,10 +332,11 @@ def test_equal_schedules_without_a_key_keep_theirs_and_others_get_a_number(sched
             [_TWO[0], {"kind": "after", "after": "5m", "anchor_at": 5}],
             r"schedules\[1\].anchor_at: only `every`",
         ),
+        ([{**_TWO[0], "from": "May"}], r"schedules\[0\].from: cannot read the date 'May'"),
         ([_TWO[0], {"kind": "manual"}], r"schedules\[1\].kind: a manual job has no other schedules"),
     ],
 )
-def test_what_is_wrong_with_several_schedules_is_named(
+def test_an_error_in_several_schedules_is_named(
     scheduler: Scheduler, schedules: list[dict[str, Any]], sentence: str
 ) -> None:
     with pytest.raises(ScheduleError, match=sentence):
@@ -367,7 +367,7 @@ def test_unclear_words_and_two_ways_at_once_are_refused(scheduler: Scheduler) ->
     assert job_named(scheduler, "made").schedule == Every("15m")
 
 
-def test_what_several_schedules_say_fits_the_schema() -> None:
+def test_several_schedules_match_the_schema() -> None:
     create, edit = (Draft202012Validator(_TOOLS[name].schema) for name in ("create_job", "edit_job"))
     made = {"name": "x", "action": {"kind": "command", "argv": ["x"]}}
     assert create.is_valid(made | {"schedules": _TWO})
@@ -375,3 +375,25 @@ def test_what_several_schedules_say_fits_the_schema() -> None:
     assert edit.is_valid({"job": "x", "schedules": _TWO})
     assert not create.is_valid(made | {"schedules": [{**_TWO[0], "anchor_at": 5}]})
     assert not create.is_valid(made | {"schedules": [{"kind": "manual"}]})
+    assert create.is_valid(made | {"schedules": [{**_TWO[0], "on_overlap": "queue"}]})
+    assert create.is_valid(made | {"schedules": [{**_TWO[0], "from": "2026-05-01", "until": "2026-12-31"}]})
+    assert not create.is_valid(made | {"schedules": [{"kind": "once", "at": 5, "until": "2026-12-31"}]})
+    days = {"only": ["weekdays"], "not": ["2026-12-24"], "shift": "next"}
+    assert create.is_valid(made | {"schedules": [_TWO[0] | days]})
+    assert not create.is_valid(made | {"schedules": [{"kind": "webhook"} | days]})
+    assert not create.is_valid(
+        made | {"schedules": [{"kind": "after", "after": "5m", "on_overlap": "queue"}]}
+    )
+
+
+def test_plain_words_count_from_the_time_of_the_scheduler(scheduler: Scheduler) -> None:
+    _create(scheduler, schedule=None, when="in 20 minutes")
+    schedule = job_named(scheduler, "made").schedule
+    assert isinstance(schedule, Once)
+    assert schedule.due_at == _NOW + 20 * 60_000
+
+
+def test_an_assistant_gives_parameters_for_each_schedule(scheduler: Scheduler) -> None:
+    given = [{"kind": "every", "every": "1h", "parameters": {"mode": "quick"}}, _TWO[0]]
+    _create(scheduler, schedule=None, schedules=given, parameters={"mode": "full"})
+    assert [entry.parameters for entry in job_named(scheduler, "made").schedules] == [{"mode": "quick"}, {}]

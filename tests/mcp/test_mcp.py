@@ -50,7 +50,7 @@ from halo_scheduler.model import (
     Trigger,
 )
 from halo_scheduler.model.changes import Actor
-from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.runs import new_run_id
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.outputs import StoredOutput
@@ -81,7 +81,7 @@ def _run(scheduler: Scheduler, job_id: str, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize("name", _TOOLS)
-def test_a_tool_says_what_it_takes_and_whether_it_changes_anything(name: str) -> None:
+def test_a_tool_declares_its_arguments_and_whether_it_changes_anything(name: str) -> None:
     tool = _TOOLS[name]
     Draft202012Validator.check_schema(tool.schema)
     assert (tool.schema["type"], tool.schema["additionalProperties"]) == ("object", False)
@@ -95,7 +95,7 @@ def test_there_is_no_tool_to_remove_to_answer_or_to_read_secrets() -> None:
     assert set(_TOOLS) == {
         *("list_jobs", "get_job", "list_runs", "get_run", "get_output", "why", "next_runs", "list_questions"),
         *("pause_job", "resume_job", "run_job", "create_job", "edit_job"),
-        *("propose_interval", "propose_next_run", "clear_hints"),
+        *("propose_interval", "propose_next_run", "clear_hints", "skip_next_run"),
     }
 
 
@@ -123,7 +123,7 @@ def test_our_json_fits_the_schema(action: Action, schedule: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: type(action).__name__)
-def test_what_is_shown_of_an_action_can_be_given_back(scheduler: Scheduler, action: Action) -> None:
+def test_a_shown_action_can_be_sent_back(scheduler: Scheduler, action: Action) -> None:
     scheduler.add_job("job", Manual(), action)
     shown = call(scheduler, "get_job", job="job")["action"]
     kept = {key: value for key, value in shown.items() if "${secret:***}" not in str(value)}
@@ -143,7 +143,7 @@ def test_what_is_shown_of_an_action_can_be_given_back(scheduler: Scheduler, acti
         {"name": "x", "schedule": {"kind": "manual"}, "action": {"kind": "command"}, "enabled": True},
     ],
 )
-def test_what_we_refuse_does_not_fit_the_schema(scheduler: Scheduler, wrong: dict[str, Any]) -> None:
+def test_refused_values_do_not_match_the_schema(scheduler: Scheduler, wrong: dict[str, Any]) -> None:
     assert not Draft202012Validator(_TOOLS["create_job"].schema).is_valid(wrong)
     with pytest.raises(ScheduleError):
         call(scheduler, "create_job", **wrong)
@@ -193,7 +193,7 @@ def test_a_job_is_shown_with_its_state_its_day_and_its_questions(scheduler: Sche
     assert PRIVATE not in json.dumps(job)
 
 
-def test_a_very_long_text_is_cut_and_says_so(scheduler: Scheduler) -> None:
+def test_a_very_long_text_is_shortened_with_a_note(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual(), Prompt(text="x" * 500_000))
     text = call(scheduler, "get_job", job="job")["action"]["text"]
     assert len(text) < 21_000
@@ -245,7 +245,7 @@ def test_output_is_plain_text_and_its_end(scheduler: Scheduler) -> None:
     assert (end["output"], end["is_cut"], end["total_characters"]) == ("x" * 9 + "\ufffd", True, 111)
 
 
-def test_why_tells_what_keeps_a_job_from_running_and_how_runs_ended(scheduler: Scheduler) -> None:
+def test_why_explains_blockers_and_how_runs_ended(scheduler: Scheduler) -> None:
     policy = Policy(caps=Caps(runs_per_day=1, cost_per_day=0.5))
     job_id = scheduler.add_job("job", Every("15m"), policy=policy)
     _run(scheduler, job_id, outcome=Outcome.FAILURE, error="no space\x1b[31m left")
@@ -262,7 +262,7 @@ def test_why_tells_what_keeps_a_job_from_running_and_how_runs_ended(scheduler: S
         assert sentence in said
 
 
-def test_why_tells_once_of_a_cap(scheduler: Scheduler) -> None:
+def test_why_mentions_a_daily_limit_once(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Every("15m"), policy=Policy(caps=Caps(runs_per_day=1)))
     scheduler._store.usage.add([(job_id, local_day(_NOW), Spent(1, 0))])
     said = call(scheduler, "why", job="job")["sentences"]
@@ -280,7 +280,7 @@ def test_a_question_is_found_behind_many_of_others(scheduler: Scheduler) -> None
     assert any("Which one?" in sentence for sentence in call(scheduler, "why", job="job")["sentences"])
 
 
-def test_why_says_that_a_person_has_to_look_first(scheduler: Scheduler) -> None:
+def test_why_says_that_a_review_is_needed(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual(), paused_by=StatusReason.ASSISTANT)
     said = call(scheduler, "why", job="job")
     assert said["next_run_at"] is None
@@ -356,7 +356,7 @@ def test_a_job_that_waits_says_for_what(scheduler: Scheduler) -> None:
     assert (job["waiting_for"], job["waiting_reason"]) == ("condition", "AC power")
 
 
-def test_a_run_is_shown_with_what_it_proposed_and_what_caused_it(scheduler: Scheduler) -> None:
+def test_a_run_is_shown_with_its_hint_and_its_cause(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Manual())
     first = _run(scheduler, job_id, proposal=Proposal(every_ms=300_000, reason="busy"))
     second = _run(scheduler, scheduler.add_job("after", Manual()), caused_by=first)
@@ -401,7 +401,7 @@ def test_a_job_is_paused_until_a_time_and_resumed(scheduler: Scheduler) -> None:
         call(scheduler, "pause_job", job="job", until="soon")
 
 
-def test_pausing_what_waits_for_a_person_says_so(scheduler: Scheduler) -> None:
+def test_pausing_a_job_under_review_says_so(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("15m"), paused_by=StatusReason.ASSISTANT)
     paused = call(scheduler, "pause_job", job="job")
     assert "only a person can change that" in paused["said"]
@@ -485,14 +485,14 @@ def test_advice_that_cannot_be_is_refused(
     assert job_named(scheduler, "job") == before
 
 
-def test_a_job_that_is_only_manual_run_takes_no_advice(scheduler: Scheduler) -> None:
+def test_a_manual_only_job_takes_no_hints(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual())
     with pytest.raises(ScheduleError, match="a job that is never due by itself takes no hints"):
         call(scheduler, "propose_interval", job="job", every="5m", reason="asked")
 
 
 @pytest.mark.parametrize("reason", [StatusReason.ASSISTANT, StatusReason.IMPORTED])
-def test_what_waits_for_a_person_takes_no_advice(scheduler: Scheduler, reason: StatusReason) -> None:
+def test_a_job_under_review_takes_no_hints(scheduler: Scheduler, reason: StatusReason) -> None:
     scheduler.add_job("job", Every("1h"), paused_by=reason)
     for tool, advice in (("propose_interval", {"every": "5m"}), ("propose_next_run", {"at": "in 5m"})):
         with pytest.raises(SchedulerError, match="job waits for a person"):
@@ -511,7 +511,7 @@ _JSON = st.recursive(
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
-def test_whatever_is_sent_is_answered_or_refused_in_a_sentence(
+def test_every_request_is_answered_or_refused_in_a_sentence(
     scheduler: Scheduler, data: st.DataObject
 ) -> None:
     tool = _TOOLS[data.draw(st.sampled_from(sorted(_TOOLS)))]
@@ -533,3 +533,14 @@ def test_half_a_character_does_not_end_the_connection() -> None:
     answer = _answer({"output": "a\ud800b"})
     answer.model_dump_json()
     assert answer.structured_content == {"output": "a\\ud800b"}
+
+
+def test_an_assistant_skips_the_next_run_and_takes_it_back(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("job", Every("15m"))
+    skipped = call(scheduler, "skip_next_run", job="job")
+    assert skipped["said"] == "The next scheduled run of job will be skipped and recorded as skipped."
+    assert "skipped, then" in skipped["job"]["next"]
+    assert "is not skipped after all" in call(scheduler, "skip_next_run", job="job", undo=True)["said"]
+    job = scheduler.get_job(job_id)
+    assert job is not None
+    assert not job.skips_next

@@ -45,5 +45,5 @@ def test_of_many_ends_the_newest_are_reported() -> None:
 
 
 @pytest.mark.parametrize("data", [None, "full", {}, {"kind": "?", "since": 1, "detail": "", "ends": []}])
-def test_what_makes_no_sense_is_no_trouble(data: object) -> None:
+def test_invalid_alarms_are_ignored(data: object) -> None:
     assert StoreTrouble.from_data(data) is None

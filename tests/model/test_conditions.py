@@ -49,7 +49,7 @@ def test_a_condition_is_written_with_its_kind() -> None:
     assert MainsPower().to_dict() == {"kind": "mains_power"}
 
 
-def test_what_is_left_out_has_its_default() -> None:
+def test_omitted_fields_have_their_defaults() -> None:
     assert condition_from_dict({"kind": "network"}) == Network()
     assert condition_from_dict({"kind": "idle"}) == Idle(idle="10m")
     assert Idle(idle="10m").idle_ms == 600_000
@@ -105,7 +105,7 @@ def test_a_bad_condition_is_refused_by_field(data: object, message: str) -> None
 @pytest.mark.parametrize(
     "host", [" nas", "nas ", "n as", "http://nas", "nas/x", "[::1]", "me@nas", "nas:22", "n\u00a0s"]
 )
-def test_what_is_more_than_a_host_is_refused(host: str) -> None:
+def test_a_host_with_extra_parts_is_refused(host: str) -> None:
     with pytest.raises(ScheduleError, match="host: must be a plain host name or address"):
         Network(host=host, port=22)
 
@@ -145,7 +145,7 @@ def test_a_policy_has_conditions_and_survives_json() -> None:
         ({"output_limit_bytes": -1}, "output_limit_bytes: must be between 0 and"),
     ],
 )
-def test_a_bad_wish_on_surroundings_is_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_conditions_and_deadlines_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         Policy(**given)
     assert message in str(caught.value)
@@ -157,7 +157,7 @@ def test_a_condition_in_a_policys_json_is_refused_by_its_path() -> None:
     assert "conditions[1].below: must be above 0" in str(caught.value)
 
 
-def test_followers_survive_json() -> None:
+def test_next_jobs_survive_json() -> None:
     followers = (Follower(job_id="1"), Follower(job_id="2", on=FollowOn.ALWAYS))
     spec = JobSpec(name="a", schedule=Every("5m"), followers=followers)
     assert JobSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
@@ -179,7 +179,7 @@ def test_followers_survive_json() -> None:
         ),
     ],
 )
-def test_bad_followers_are_refused(followers: Any, message: str) -> None:
+def test_invalid_next_jobs_are_refused(followers: Any, message: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         JobSpec(name="a", schedule=Every("5m"), followers=followers)
     assert message in str(caught.value)
@@ -203,7 +203,7 @@ def test_bad_advice_is_refused(make: Callable[[], object], message: str) -> None
     assert message in str(caught.value)
 
 
-def test_advice_tells_whose_it_is_and_what_it_is() -> None:
+def test_hints_name_their_source_and_values() -> None:
     assert Hints(source="assistant").source is HintSource.ASSISTANT  # type: ignore[arg-type] # the word will do
     assert Hints().source is None
     proposal = Proposal(every_ms=300_000, next_ms=600_000, reason="queue is long")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 
-from halo_scheduler.model.ids import new_job_id, new_job_ids, new_run_id
+from halo_scheduler.model.jobs import new_job_id, new_job_ids
+from halo_scheduler.model.runs import new_run_id
 
 _MANY = 500
 
@@ -18,7 +19,7 @@ def test_a_new_job_has_a_random_uuid() -> None:
     assert {(one.version, one.variant) for one in found} == {(4, uuid.RFC_4122)}
 
 
-def test_every_digit_of_an_id_is_drawn_but_the_two_that_say_what_it_is() -> None:
+def test_every_digit_of_an_id_is_random_except_version_and_variant() -> None:
     ids = [new_job_id() for _ in range(_MANY)]
 
     drawn = [len(set(digits)) for digits in zip(*ids, strict=True)]

@@ -35,7 +35,7 @@ def test_one_message_is_read_as_it_was_stored() -> None:
 @pytest.mark.parametrize(
     "stored", ["boom", "[1]", "{}x", '[{"kind":"of_tomorrow","params":{}}]', '[{"kind":"text"}]', "3"]
 )
-def test_what_cannot_be_read_is_shown_as_it_is(stored: str) -> None:
+def test_unreadable_messages_are_shown_unchanged(stored: str) -> None:
     assert read_messages(stored) == (message(MessageKind.TEXT, text=stored),)
 
 

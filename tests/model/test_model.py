@@ -41,6 +41,7 @@ from halo_scheduler import (
 from halo_scheduler.model import (
     Action,
     BodyKind,
+    Calendar,
     Caps,
     CatchUp,
     HintSource,
@@ -51,14 +52,18 @@ from halo_scheduler.model import (
     Redirects,
     Rule,
     Schedule,
+    Shift,
     SkipReason,
     StatusReason,
     Step,
     WaitingFor,
 )
+from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.calendars import MOST_DAYS
 from halo_scheduler.model.codec import OwnForm
+from halo_scheduler.model.schedules import Entry, Several, combine, schedules_from_list
+from halo_scheduler.model.time_rules import calendar_for
 from halo_scheduler.model.words import Shortage
-from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 
 _TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)
 _LABEL = st.text(st.characters(exclude_categories=["C", "Z"], codec="utf-8"), min_size=1, max_size=20)
@@ -442,10 +447,13 @@ def test_a_json_body_may_have_a_secret_in_its_text() -> None:
     [
         ({"time_limit": "long"}, "time_limit: cannot read the interval"),
         ({"time_limit": 5}, "time_limit: must be text, not 5"),
-        ({"catch_up": "twice"}, "catch_up: must be one of once, skip, not 'twice'"),
+        ({"catch_up": "twice"}, "catch_up: must be one of once, skip, all, not 'twice'"),
         ({"catch_up_max_age": "0s"}, "catch_up_max_age: the interval '0s' is zero"),
         ({"max_errors": -1}, "max_errors: must be between 0 and"),
         ({"max_errors": True}, "max_errors: must be a whole number, not True"),
+        ({"jitter": "1h", "jitter_percent": 5}, "jitter: give a duration or a percentage, not both"),
+        ({"jitter": "soon"}, "jitter: cannot read the interval"),
+        ({"is_jitter_fixed": 1}, "is_jitter_fixed: must be true or false, not 1"),
         ({"jitter_percent": 11}, "jitter_percent: must be between 0 and 10, not 11"),
         ({"notify": 5}, "notify: must be one of none, failures, all, settings, not 5"),
         ({"retry": {"attempts": "many"}}, "retry.attempts: must be a whole number"),
@@ -509,9 +517,7 @@ def test_a_policy_is_validated_when_made_and_takes_words_for_choices() -> None:
         (Command, {"line": "  ", "shell": "/bin/sh"}, "argv: give either"),
     ],
 )
-def test_what_a_caller_without_types_may_give_is_refused(
-    kind: Any, given: dict[str, Any], message: str
-) -> None:
+def test_values_of_the_wrong_type_are_refused(kind: Any, given: dict[str, Any], message: str) -> None:
     fine = {"name": "a", "schedule": Manual()} if kind is JobSpec else {}
     with pytest.raises(ScheduleError) as caught:
         kind(**fine | given)
@@ -680,12 +686,12 @@ def test_the_vocabulary_is_the_documented_one() -> None:
         "missed",
         "interrupted",
     }
-    assert set(Trigger) == {"schedule", "manual", "chain", "answer", "test"}
+    assert set(Trigger) == {"schedule", "event", "manual", "chain", "answer", "test"}
     assert {"hint-interval", "hint-once", "clamped-min", "clamped-max", "catch-up"} <= set(Source)
     assert {"at_capacity", "no_work", "needs_input", "unsupported_type"} <= set(SkipReason)
 
 
-def test_a_run_waits_for_what_the_machine_lacks() -> None:
+def test_a_run_waits_for_missing_resources() -> None:
     assert {shortage: shortage.waiting_for for shortage in Shortage} == {
         Shortage.FILES: WaitingFor.RESOURCES,
         Shortage.PROCESSES: WaitingFor.RESOURCES,
@@ -706,3 +712,63 @@ def test_a_job_file_gives_one_schedule_or_several() -> None:
 def test_a_value_with_a_form_of_its_own_reads_it_by_itself() -> None:
     with pytest.raises(NotImplementedError):
         OwnForm.from_form({})
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        (
+            {"from": "1 May 2026"},
+            "schedules[0].from: cannot read the date '1 May 2026'; write it like 2026-12-31",
+        ),
+        ({"until": "2026-02-30"}, "schedules[0].until: there is no such date as 2026-02-30"),
+        ({"until": "1969-12-31"}, "schedules[0].until: must lie between 1970 and 9998"),
+        ({"until": 5}, "schedules[0].until: must be text, not 5"),
+        (
+            {"from": "2026-05-02", "until": "2026-05-01"},
+            "schedules[0].until: must not lie before the first day",
+        ),
+        (
+            {"kind": "once", "at": 5, "from": "2026-05-02"},
+            "schedules[0].from: only `every`, `after` and `cron`",
+        ),
+    ],
+)
+def test_wrong_days_of_a_schedule_are_refused(form: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScheduleError) as refusal:
+        schedules_from_list([{"kind": "every", "every": "1h"} | form if "kind" not in form else form])
+    assert message in str(refusal.value)
+
+
+def test_the_same_schedule_may_have_other_days() -> None:
+    parts = (Entry(Every("1h"), until_date="2026-05-01"), Entry(Every("1h"), from_date="2026-06-01"))
+    several = combine(parts)
+    assert isinstance(several, Several)
+    assert schedules_from_list(several.to_dict()["schedules"]) == several
+    with pytest.raises(ScheduleError, match="there twice"):
+        combine([parts[0], parts[0]])
+
+
+def test_a_calendar_keeps_each_day_once_and_in_order() -> None:
+    calendar = Calendar(only=["weekends", "2026-12-24", "weekends"], excluded=[], shift="next")  # type: ignore[arg-type]
+    assert (calendar.only, calendar.shift) == (("2026-12-24", "weekends"), Shift.NEXT)
+    assert calendar == Calendar(only=("2026-12-24", "weekends"), shift=Shift.NEXT)
+    entry = Entry(Cron("0 9 1 * *"), calendar=calendar)
+    assert entry.to_dict()["only"] == ["2026-12-24", "weekends"]
+    assert Entry(Every("1h"), calendar=Calendar()).is_plain
+
+
+def test_only_days_of_every_week_take_shifted_times() -> None:
+    with pytest.raises(ScheduleError, match="days of every week to move to"):
+        Calendar(only=("2026-12-24",), shift=Shift.NEXT)
+
+
+def test_a_calendar_has_a_limited_number_of_days() -> None:
+    with pytest.raises(ScheduleError, match=f"has at most {MOST_DAYS} days"):
+        Calendar(excluded=("weekends",) * (MOST_DAYS + 1))
+
+
+def test_a_once_takes_no_calendar() -> None:
+    assert calendar_for(Once(1), Calendar(only=("weekdays",))) == Calendar()
+    with pytest.raises(ScheduleError):
+        Entry(Once(1), calendar=Calendar(only=("weekdays",)))

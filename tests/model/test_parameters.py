@@ -7,7 +7,7 @@ import pytest
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.templates import filled_request
 from halo_scheduler.model import Command, HttpRequest, JobSpec, Manual, Prompt
-from halo_scheduler.model.parameters import (
+from halo_scheduler.model.jobs import (
     MOST_INPUT_BYTES,
     MOST_PARAMETERS,
     MOST_VALUE_BYTES,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from halo_scheduler import ScheduleError
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import QuietTime, Weekday
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from halo_scheduler.model.quiet_times import QuietTime, Weekday
         ({"timezone": 5}, "timezone: must be text"),
     ],
 )
-def test_a_bad_quiet_time_is_refused_by_field(given: dict[str, Any], message: str) -> None:
+def test_invalid_quiet_hours_are_refused_by_field(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         QuietTime(**given)
     assert message in str(caught.value)

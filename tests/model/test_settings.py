@@ -13,8 +13,16 @@ from machine import START, Bench
 from halo_scheduler import Every, ScheduleError
 from halo_scheduler.model import Notify
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
-from halo_scheduler.model.settings import PRESETS, Agent, AssistantAccess, Delivery, Settings, Theme
+from halo_scheduler.model.settings import (
+    PRESETS,
+    Agent,
+    AssistantAccess,
+    Delivery,
+    QuietTime,
+    Settings,
+    Theme,
+    Weekday,
+)
 from halo_scheduler.store.settings import MAX_CONCURRENT, NumberSetting
 from halo_scheduler.store.store import Store
 
@@ -34,6 +42,9 @@ _CHANGED = {
     "quiet_times": (QuietTime(name="Nights", group="web", days=(Weekday.MONDAY,), timezone="Asia/Tokyo"),),
     "default_agent": "mine",
     "assistants": AssistantAccess.READ,
+    "webhooks": True,
+    "webhook_port": 9_000,
+    "webhook_address": "::1",
 }
 
 
@@ -56,7 +67,7 @@ def test_every_setting_is_kept(bench: Bench) -> None:
     assert bench.scheduler.settings.read() == changed
 
 
-def test_only_what_is_given_is_changed(bench: Bench) -> None:
+def test_only_given_settings_are_changed(bench: Bench) -> None:
     bench.scheduler.settings.change(theme="light")
     assert bench.scheduler.settings.change(runs_kept_days=30) == Settings(
         theme=Theme.LIGHT, runs_kept_days=30
@@ -94,7 +105,7 @@ def test_a_bad_setting_is_refused_and_nothing_is_stored(
 
 
 @pytest.mark.parametrize("garbage", ["", "x", "-1", "1e9", "None", "99999999999999999999"])
-def test_what_makes_no_sense_in_the_database_counts_as_not_set(tmp_path: Path, garbage: str) -> None:
+def test_invalid_values_in_the_database_count_as_not_set(tmp_path: Path, garbage: str) -> None:
     store = Store.open(tmp_path / "halo.db", START)
     for field in fields(Settings):
         store.settings._set_text(field.name, garbage)
@@ -111,7 +122,7 @@ def test_what_makes_no_sense_in_the_database_counts_as_not_set(tmp_path: Path, g
     store.close()
 
 
-def test_a_changed_limit_holds_for_the_engine_at_once(bench: Bench) -> None:
+def test_a_changed_limit_applies_to_the_engine_at_once(bench: Bench) -> None:
     bench.scheduler.settings.change(max_concurrent=1)
     for name in "ab":
         bench.scheduler.add_job(name, Every("1h"))
@@ -175,7 +186,7 @@ def test_the_arguments_tell_how_the_prompt_is_given(argv: list[str], delivery: D
     assert Agent(name="x", argv=tuple(argv)).delivery is delivery
 
 
-def test_the_prompt_stands_where_its_sign_stood() -> None:
+def test_the_prompt_replaces_its_placeholder() -> None:
     agent = Agent(name="x", argv=("tool", "-p", "{prompt}", "again={prompt}", "{other}"))
     assert agent.command_line("a {prompt} b", "/f") == (
         "tool",
@@ -186,7 +197,7 @@ def test_the_prompt_stands_where_its_sign_stood() -> None:
     )
 
 
-def test_the_file_stands_where_its_sign_stood() -> None:
+def test_the_file_replaces_its_placeholder() -> None:
     agent = Agent(name="x", argv=("tool", "--read={prompt_file}"))
     assert agent.command_line("secret words", "/a b/c") == ("tool", "--read=/a b/c")
 
@@ -214,7 +225,7 @@ def test_one_that_reads_its_standard_input_has_its_own_arguments_only() -> None:
         ({"name": "a\nb"}, "name: "),
     ],
 )
-def test_what_makes_no_sense_is_refused(fields: dict[str, Any], sentence: str) -> None:
+def test_invalid_settings_are_refused(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         Agent(**{"name": "x", "argv": ("tool",), **fields})
     assert sentence in str(caught.value)

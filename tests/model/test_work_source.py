@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from halo_scheduler import ScheduleError
+from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
 from halo_scheduler.model.codec import decode
-from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 
 _NAME = "TOKEN"
 
@@ -75,7 +75,7 @@ def test_a_path_that_no_folder_could_have_is_refused(path: str, message: str) ->
         ({"comments": "yes"}, "comments: must be true or false"),
     ],
 )
-def test_what_github_could_not_be_asked_with_is_refused(fields: dict[str, object], message: str) -> None:
+def test_invalid_github_sources_are_refused(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ScheduleError, match=message):
         GithubSource(**{"repository": "halo/tasks", **fields})  # type: ignore[arg-type]  # one mapping for all kinds
 

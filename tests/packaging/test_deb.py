@@ -68,7 +68,7 @@ def test_the_package_brings_the_program_and_its_desktop_files(package: Path) -> 
     assert {line.split()[1] for line in content.splitlines()} == {"root/root"}
 
 
-def test_it_depends_on_what_its_libraries_are_linked_with(package: Path) -> None:
+def test_it_depends_on_the_libraries_it_is_linked_with(package: Path) -> None:
     assert _output("dpkg-deb", "--field", package, "Depends").startswith("libc6 (>= 2.")
 
 

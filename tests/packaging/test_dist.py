@@ -51,7 +51,7 @@ def wheel(built: Path) -> Path:
     return found
 
 
-def test_the_version_stands_in_one_place_and_the_changelog_is_dated() -> None:
+def test_the_version_is_defined_once_and_the_changelog_is_dated() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     number = project["version"]
     changelog = (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def test_a_commit_gives_the_same_packages_to_the_byte_wherever_they_are_built(
     assert {path.name: path.read_bytes() for path in again.iterdir()} == packages
 
 
-def test_the_wheel_holds_every_module_and_resource_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_contains_every_module_and_resource_and_nothing_else(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     packages = ("halo_scheduler", "ui")
     expected = {

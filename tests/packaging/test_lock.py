@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.licenses import canonicalize_license_expression
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -57,7 +58,7 @@ def test_every_pin_has_hashes_and_no_line_says_where_from(file: str) -> None:
     assert re.findall(r"^\s*--(?!hash)\S+", text, re.MULTILINE) == []
 
 
-def test_what_developers_run_is_what_users_get() -> None:
+def test_developers_and_users_get_the_same_versions() -> None:
     assert set(_pinned("run.txt")) <= set(_pinned("ci.txt")) <= set(_pinned("release.txt"))
 
 
@@ -69,3 +70,10 @@ def test_the_licence_of_every_shipped_package_is_listed() -> None:
     # This one is for Python in a browser.
     assert {name for name, _ in shipped - set(listed)} <= {"httpx2-jsfetch"}, "run `make lock`"
     assert set(listed) <= shipped, "run `make lock`"
+
+
+def test_every_licence_is_written_as_lists_of_components_want_it() -> None:
+    table = (_ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    licences = set(re.findall(r"^\| .+? \| [\d.]+ \| ([^|]+) \|", table, re.MULTILINE))
+    assert len(licences) > 8
+    assert {str(canonicalize_license_expression(licence)) for licence in licences} == licences

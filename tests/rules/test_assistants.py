@@ -113,7 +113,7 @@ def test_consent_cannot_change_between_check_and_edit(scheduler: Scheduler, riva
 
 
 @pytest.mark.parametrize("edit", _EDITS)
-def test_what_was_decided_before_the_transaction_began_counts(
+def test_decisions_made_before_the_transaction_count(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, edit: str
 ) -> None:
     """The last moment in which a person can still refuse: the assistant waits for its turn to write."""
@@ -164,7 +164,7 @@ _FOR_PEOPLE: dict[str, Callable[[Scheduler, str, str], object]] = {
 
 
 @pytest.mark.parametrize("what", _FOR_PEOPLE)
-def test_an_assistant_is_refused_what_only_people_do(scheduler: Scheduler, what: str) -> None:
+def test_an_assistant_is_refused_actions_of_people(scheduler: Scheduler, what: str) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
     question = ask(scheduler, job_id)
     before = (scheduler.list_jobs(), scheduler.settings.read(), scheduler.questions.list())
@@ -212,20 +212,20 @@ def test_an_edit_keeps_its_actor(scheduler: Scheduler, actor: Actor) -> None:
     assert set(_actors(scheduler, job_id, EventKind.JOB_PAUSED)) == {actor}
 
 
-def test_an_actor_is_no_detail_of_the_event(scheduler: Scheduler) -> None:
+def test_an_actor_is_not_part_of_the_event_details(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
     scheduler.pause_job(job_id, _NOW + 60_000)
     (event,) = (one for one in scheduler._store.events.of_job(job_id) if one.kind is EventKind.JOB_PAUSED)
     assert (event.detail, event.actor, event.assistant) == ({"until": _NOW + 60_000}, YOU, None)
 
 
-def test_what_the_engine_writes_has_no_actor(scheduler: Scheduler) -> None:
+def test_events_of_the_engine_have_no_actor(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE, policy=Policy())
     scheduler._store.events.append(_NOW, EventKind.JOB_DISABLED, job_id, reason="errors")
     assert _actors(scheduler, job_id, EventKind.JOB_DISABLED) == [None]
 
 
-def test_the_terminal_and_an_import_say_so(scheduler: Scheduler) -> None:
+def test_the_terminal_and_an_import_are_recorded_as_actors(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
     assert CliRunner().invoke(halo, ["pause", "backup"]).exit_code == 0
     assert _actors(scheduler, job_id, EventKind.JOB_PAUSED) == [TERMINAL]

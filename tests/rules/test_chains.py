@@ -11,8 +11,8 @@ from assistant import Assistant
 from machine import START, Bench
 
 from halo_scheduler import Every, JobNotFoundError, Manual, Outcome, Policy, Retry, ScheduleError
-from halo_scheduler.conditions import looking
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions import probes
+from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.model import (
     Condition,
     Follower,
@@ -63,14 +63,14 @@ def _followers(scheduler: Scheduler, job_id: str) -> list[str]:
 # --- What is refused ----------------------------------------------------------------------------------------
 
 
-def test_a_follower_must_exist(scheduler: Scheduler) -> None:
+def test_a_next_job_must_exist(scheduler: Scheduler) -> None:
     with pytest.raises(ScheduleError, match=r"followers\[1\].job_id: there is no job 'nobody'") as caught:
         scheduler.add_job("backup", _MANUAL, followers=[*_after(scheduler.add_job("a", _MANUAL), "nobody")])
     assert caught.value.path == "followers[1].job_id"
     assert [job.name for job in scheduler.list_jobs()] == ["a"]
 
 
-def test_a_follower_in_the_trash_is_to_be_restored_first(scheduler: Scheduler) -> None:
+def test_a_next_job_in_the_trash_must_be_restored_first(scheduler: Scheduler) -> None:
     report = scheduler.add_job("report", _MANUAL)
     backup = scheduler.add_job("backup", _MANUAL)
     scheduler.remove_job(report)
@@ -78,7 +78,7 @@ def test_a_follower_in_the_trash_is_to_be_restored_first(scheduler: Scheduler) -
         scheduler.update_job(backup, followers=_after(report))
 
 
-def test_followers_that_went_meanwhile_stay_until_they_are_taken_out(scheduler: Scheduler) -> None:
+def test_next_jobs_that_were_removed_stay_until_taken_out(scheduler: Scheduler) -> None:
     report, mail = (scheduler.add_job(name, _MANUAL) for name in ("report", "mail"))
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(report))
     scheduler.remove_job(report)
@@ -115,7 +115,7 @@ def test_a_cycle_through_the_trash_is_refused(scheduler: Scheduler) -> None:
     assert _followers(scheduler, mail) == [report]
 
 
-def test_restoring_a_job_looks_for_cycles_again(scheduler: Scheduler) -> None:
+def test_restoring_a_job_checks_for_cycles_again(scheduler: Scheduler) -> None:
     report = scheduler.add_job("report", _MANUAL)
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(report))
     scheduler.remove_job(backup)
@@ -128,7 +128,7 @@ def test_restoring_a_job_looks_for_cycles_again(scheduler: Scheduler) -> None:
     assert [job.id for job in scheduler.list_removed()] == [backup]
 
 
-def test_restoring_a_job_does_not_ask_whether_its_followers_are_there(scheduler: Scheduler) -> None:
+def test_restoring_a_job_does_not_require_its_next_jobs(scheduler: Scheduler) -> None:
     report = scheduler.add_job("report", _MANUAL)
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(report))
     for job_id in (report, backup):
@@ -174,13 +174,13 @@ def test_renaming_a_job_leaves_its_chain(scheduler: Scheduler) -> None:
     assert [link.name for link in scheduler.jobs.chain(report).before] == ["copy"]
 
 
-def test_a_diamond_is_no_cycle(scheduler: Scheduler) -> None:
+def test_a_diamond_is_not_a_cycle(scheduler: Scheduler) -> None:
     end = scheduler.add_job("end", _MANUAL)
     sides = [scheduler.add_job(name, _MANUAL, followers=_after(end)) for name in ("left", "right")]
     scheduler.add_job("start", _MANUAL, followers=_after(*sides, end))
 
 
-def test_a_very_long_chain_is_looked_through_and_told_in_short() -> None:
+def test_a_very_long_chain_is_checked_and_reported_shortened() -> None:
     count = 5_000
     specs = {
         str(number): JobSpec(name=f"job {number}", schedule=_MANUAL, followers=_after(str(number + 1)))
@@ -221,11 +221,11 @@ class _Probe:
 @pytest.fixture
 def probe(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> _Probe:
     found = _Probe(scheduler._store)
-    monkeypatch.setattr(looking, "check_condition", found.check)
+    monkeypatch.setattr(probes, "check_condition", found.check)
     return found
 
 
-def test_a_condition_that_nobody_can_observe_is_refused(scheduler: Scheduler, probe: _Probe) -> None:
+def test_a_condition_that_cannot_be_observed_is_refused(scheduler: Scheduler, probe: _Probe) -> None:
     with pytest.raises(ScheduleError, match="Nothing tells here how long") as caught:
         scheduler.add_job("backup", _MANUAL, policy=Policy(conditions=(MainsPower(), Idle())))
     assert caught.value.path == "policy.conditions[1]"
@@ -233,7 +233,7 @@ def test_a_condition_that_nobody_can_observe_is_refused(scheduler: Scheduler, pr
     assert probe.asked == [MainsPower(), Idle()]
 
 
-def test_only_new_conditions_are_looked_at_when_a_job_is_changed(scheduler: Scheduler, probe: _Probe) -> None:
+def test_only_new_conditions_are_probed_on_an_edit(scheduler: Scheduler, probe: _Probe) -> None:
     job_id = scheduler.add_job("backup", _MANUAL)
     record = scheduler._store.jobs.get(job_id)
     assert record is not None
@@ -247,13 +247,13 @@ def test_only_new_conditions_are_looked_at_when_a_job_is_changed(scheduler: Sche
     assert len(probe.asked) == 2
 
 
-def test_the_same_condition_of_many_jobs_is_looked_at_once(scheduler: Scheduler, probe: _Probe) -> None:
+def test_the_same_condition_of_many_jobs_is_probed_once(scheduler: Scheduler, probe: _Probe) -> None:
     policy = Policy(conditions=(MainsPower(),))
     scheduler.add_jobs([{"name": str(number), "schedule": _MANUAL, "policy": policy} for number in range(5)])
     assert probe.asked == [MainsPower()]
 
 
-def test_what_every_system_can_observe_calls_nobody(scheduler: Scheduler, probe: _Probe) -> None:
+def test_conditions_that_every_system_can_observe_are_not_probed(scheduler: Scheduler, probe: _Probe) -> None:
     conditions = (Network(host="nas.local", port=22), PathExists(path="/mnt/disk"))
     scheduler.add_job("backup", _MANUAL, policy=Policy(conditions=conditions))
     assert probe.asked == []
@@ -267,7 +267,7 @@ def test_a_path_of_another_system_is_refused(scheduler: Scheduler) -> None:
     scheduler.add_job("backup", _MANUAL, policy=Policy(conditions=(PathExists(path="~/backup"),)))
 
 
-def test_what_an_assistant_gives_is_looked_at_outside_its_transaction(
+def test_conditions_given_by_an_assistant_are_probed_outside_its_transaction(
     scheduler: Scheduler, probe: _Probe
 ) -> None:
     spec = JobSpec(name="made", schedule=Every("1h"), policy=Policy(conditions=(MainsPower(),)))
@@ -367,9 +367,7 @@ def test_chain_runs_that_wait_are_listed_by_age(bench: Bench, scheduler: Schedul
     assert [run.caused_by for run in bench.started[-1:]] == [cause.id]
 
 
-def test_a_follower_that_is_gone_is_a_broken_link_of_the_run_before(
-    bench: Bench, scheduler: Scheduler
-) -> None:
+def test_a_removed_next_job_is_a_broken_link_of_the_causing_run(bench: Bench, scheduler: Scheduler) -> None:
     report, mail = (scheduler.add_job(name, _MANUAL) for name in ("report", "mail"))
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(report, mail))
     scheduler.remove_job(report)
@@ -389,7 +387,7 @@ def test_a_follower_that_is_gone_is_a_broken_link_of_the_run_before(
     assert skipped.outcome is Outcome.SKIPPED
 
 
-def test_what_a_run_caused_is_listed_also_what_did_not_run(bench: Bench, scheduler: Scheduler) -> None:
+def test_the_effects_of_a_run_are_listed_including_skipped_ones(bench: Bench, scheduler: Scheduler) -> None:
     paused, then = scheduler.add_job("paused", _MANUAL), scheduler.add_job("then", _MANUAL)
     scheduler.pause_job(paused)
     first = scheduler.add_job("first", _MANUAL, followers=_after(paused, then))
@@ -446,7 +444,7 @@ def _give_another_policy(scheduler: Scheduler, job_id: str) -> None:
         _give_another_policy,
     ],
 )
-def test_a_change_that_takes_away_the_retry_of_a_failed_run_starts_what_follows_it(
+def test_an_edit_that_drops_the_retry_of_a_failed_run_triggers_its_next_jobs(
     bench: Bench, change: Callable[[Scheduler, str], None]
 ) -> None:
     alarm, tidy, cheer = (bench.scheduler.add_job(name, _MANUAL) for name in ("alarm", "tidy", "cheer"))
@@ -486,7 +484,7 @@ def test_a_change_that_leaves_the_retry_of_a_failed_run_starts_nothing(bench: Be
     assert [(run.job_id, run.caused_by) for run in bench.started[2:]] == [(alarm, again.id)]
 
 
-def test_the_followers_of_a_lost_retry_are_those_that_the_job_has_by_then(bench: Bench) -> None:
+def test_a_dropped_retry_triggers_the_current_next_jobs(bench: Bench) -> None:
     alarm = bench.scheduler.add_job("alarm", _MANUAL)
     job_id = bench.scheduler.add_job(
         "backup",

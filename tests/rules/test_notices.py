@@ -132,7 +132,7 @@ def test_a_failure_tells_why_and_when_it_is_retried() -> None:
         ({"waiting": Waiting(WaitingFor.PREVIOUS_RUN)}, " Waiting for its previous run to end."),
     ],
 )
-def test_a_failure_tells_what_comes_next_as_every_surface_does(changes: dict[str, Any], then: str) -> None:
+def test_a_failure_notice_gives_the_next_run_like_every_surface(changes: dict[str, Any], then: str) -> None:
     notice = notice_of(_run(_BAD), _JOB, _situation(_JOB, **changes), (), Settings())
     assert notice is not None
     assert notice.text == f"Exit code 1.{then}"
@@ -172,7 +172,7 @@ def test_a_streak_is_reported_once_and_its_end_once() -> None:
 
 
 @pytest.mark.parametrize("between", [Outcome.SKIPPED, Outcome.CANCELLED, Outcome.MISSED, Outcome.INTERRUPTED])
-def test_what_is_neither_good_nor_bad_does_not_end_a_streak_and_is_not_told(between: Outcome) -> None:
+def test_neutral_outcomes_do_not_end_a_streak_and_are_not_reported(between: Outcome) -> None:
     first, other = _run(_BAD, slot=1), _run(between, slot=2)
     assert _kind(other, first, job=_with(Notify.ALL)) is None
     assert _kind(_run(_BAD, slot=3), other, first) is None
@@ -190,7 +190,14 @@ def test_a_slot_that_is_retried_is_not_yet_lost() -> None:
     assert _kind(_run(_OK, slot=2), second, first) is NoticeKind.RECOVERED
 
 
-def test_a_short_manual_run_is_watched_and_not_told() -> None:
+def test_an_event_that_is_retried_is_not_yet_lost() -> None:
+    first = replace(_run(_BAD, trigger=Trigger.EVENT), event_id="1")
+    second = replace(first, id="second", attempt=2)
+    assert _kind(first, job=replace(_JOB, next_source=Source.RETRY)) is None
+    assert _kind(second, first) is NoticeKind.FAILED
+
+
+def test_a_short_manual_run_is_not_reported() -> None:
     short = _run(_BAD, trigger=Trigger.MANUAL, took_ms=_MINUTE)
     assert _kind(short) is None
     assert _kind(_run(_OK, trigger=Trigger.MANUAL, took_ms=_MINUTE), job=_with(Notify.ALL)) is None
@@ -299,7 +306,7 @@ def _gap(began: str, ended: str, kind: GapKind = GapKind.OFF) -> Gap:
         (_gap("2026-11-16T06:00Z", "2026-11-16T06:55Z", GapKind.ASLEEP), "The computer slept 07:00–07:55"),
     ],
 )
-def test_a_gap_tells_when_it_was_and_what_became_of_it(gap: Gap, title: str) -> None:
+def test_a_downtime_notice_gives_its_time_and_its_effects(gap: Gap, title: str) -> None:
     assert gap_notice(gap) == Notice(
         kind=NoticeKind.GAP, title=title, text="3 runs caught up, 2 missed", run_ids=("a", "b")
     )
@@ -309,7 +316,7 @@ def test_a_gap_tells_when_it_was_and_what_became_of_it(gap: Gap, title: str) -> 
     ("caught_up", "missed", "text"),
     [(1, 0, "1 run caught up"), (0, 1, "1 run missed"), (1, 1, "1 run caught up, 1 missed")],
 )
-def test_a_gap_counts_only_what_happened(caught_up: int, missed: int, text: str) -> None:
+def test_a_downtime_notice_counts_only_actual_runs(caught_up: int, missed: int, text: str) -> None:
     gap = replace(_gap("2026-11-15T21:10Z", "2026-11-16T06:55Z"), caught_up=caught_up, missed=missed)
     notice = gap_notice(gap)
     assert notice is not None
@@ -338,7 +345,7 @@ def test_a_success_is_reported_with_the_last_line_of_its_output(output: bytes, t
     assert with_last_line(notice, output).text == text
 
 
-def test_a_failure_is_reported_with_its_last_line_and_what_can_be_done() -> None:
+def test_a_failure_is_reported_with_its_last_line_and_actions() -> None:
     notice = _told(_run(_BAD))
     assert notice is not None
     said = with_last_line(notice, b"tar: /backup: Cannot open\n")
@@ -352,7 +359,7 @@ def test_a_recovery_is_reported_without_output() -> None:
     assert with_last_line(notice, b"fine\n") == notice
 
 
-def test_a_manual_failure_is_reported_when_nobody_looks() -> None:
+def test_a_manual_failure_is_reported_while_the_window_is_hidden() -> None:
     run = _run(_BAD, trigger=Trigger.MANUAL)
     assert _told(run, is_watched=True) is None
     notice = _told(run, is_watched=False)
@@ -382,7 +389,7 @@ def test_failures_of_one_minute_become_one_notice() -> None:
     assert (notice.job_id, notice.actions) == (None, ())
 
 
-def test_what_comes_within_the_minute_joins_what_was_told() -> None:
+def test_notices_within_a_minute_are_combined() -> None:
     groups = NoticeGroups()
     one, two, three, four = map(_failure_of, "abcd")
     assert groups.fold([one], _NOW) == [one]
@@ -397,7 +404,7 @@ def test_one_job_that_fails_again_and_again_is_not_several() -> None:
     assert [groups.fold([_failure_of("a")], _NOW + second) for second in range(3)] == [[_failure_of("a")]] * 3
 
 
-def test_kinds_are_folded_apart_and_what_is_about_halo_never() -> None:
+def test_kinds_are_combined_separately_and_notices_about_halo_never() -> None:
     hints = [Notice(kind=NoticeKind.HINT, title=str(number), text="") for number in range(4)]
     asks = [replace(_failure_of(name), kind=NoticeKind.NEEDS_INPUT) for name in "abc"]
     told = NoticeGroups().fold([*hints, *asks, _failure_of("d")], _NOW)
@@ -454,7 +461,7 @@ def _capped(finished_at: int) -> Run:
     )
 
 
-def test_a_cap_is_reported_once_a_day() -> None:
+def test_a_daily_limit_is_reported_once_a_day() -> None:
     first, second, next_day = (_capped(at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR))
     notice = _told(first, _run(_OK))
     assert notice is not None
@@ -464,7 +471,7 @@ def test_a_cap_is_reported_once_a_day() -> None:
     assert _kind(next_day, second, first) is NoticeKind.CAPPED
 
 
-def test_a_cap_is_not_told_where_nothing_is_to_be_told() -> None:
+def test_a_daily_limit_is_not_reported_with_notifications_off() -> None:
     assert _told(_capped(_NOW), job=_with(Notify.NONE)) is None
 
 
@@ -473,7 +480,7 @@ def _skipped(reason: SkipReason, error: str, finished_at: int = _NOW, **rest: An
     return replace(run, id=f"{reason}-{finished_at}", reason=reason, started_at=None, finished_at=finished_at)
 
 
-def test_conditions_that_never_held_are_reported_once_a_day_like_a_failure() -> None:
+def test_unmet_conditions_are_reported_once_a_day_like_a_failure() -> None:
     words = "it waited 2 hours for AC power: the machine runs on its battery"
     first, second, next_day = (
         _skipped(SkipReason.CONDITION, words, at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR)
@@ -512,7 +519,7 @@ def test_a_chain_that_ends_before_a_job_is_reported_once_a_day(reason: SkipReaso
     assert _told(_skipped(reason, "the job was paused at that time")) is None
 
 
-def test_a_follower_that_is_gone_is_reported_on_the_run_before_it() -> None:
+def test_a_removed_next_job_is_reported_with_the_causing_run() -> None:
     run = _run(_OK)
     gone = BrokenLink(name="report", is_removed=True, is_first_today=True)
     faulty = BrokenLink(name="mail", is_removed=False, is_first_today=True)

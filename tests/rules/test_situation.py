@@ -10,7 +10,7 @@ from asking import ask
 from chain_waits import awaited
 from machine import START, Bench
 
-from halo_scheduler import Every, Manual, Policy
+from halo_scheduler import Every, Manual, OnSession, OnWebhook, Policy
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.model import (
     Capacity,
@@ -22,6 +22,7 @@ from halo_scheduler.model import (
     PathExists,
     Retry,
     Schedule,
+    SessionEvent,
     Situation,
     SituationKind,
     SkipReason,
@@ -30,8 +31,10 @@ from halo_scheduler.model import (
     WaitingDetails,
     WaitingFor,
 )
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
+from halo_scheduler.rules.event_requests import Happening, accept
 from halo_scheduler.store.connection import Database
+from halo_scheduler.wording.status import next_words, status_sentence
 
 pytestmark = pytest.mark.usefixtures("machine_in_utc")
 _MINUTE = 60_000
@@ -66,7 +69,7 @@ def test_a_job_that_does_not_exist_has_no_situation(bench: Bench) -> None:
             _of(bench, job_id)
 
 
-def test_a_limit_that_is_reached_names_who_holds_the_places(bench: Bench) -> None:
+def test_a_reached_limit_names_the_active_runs(bench: Bench) -> None:
     for name in ("mirror", "sync"):
         bench.scheduler.trigger(bench.scheduler.add_job(name, Manual()))
     late = bench.scheduler.add_job("late", Every("1h"))
@@ -92,7 +95,7 @@ def test_the_limit_of_a_group_comes_before_that_of_all(bench: Bench) -> None:
     assert _of(bench, first).kind is SituationKind.RUNNING
 
 
-def test_what_is_asked_for_comes_before_what_is_due_and_that_before_a_chain(bench: Bench) -> None:
+def test_manual_requests_come_before_due_slots_and_those_before_chains(bench: Bench) -> None:
     policy = Policy(conditions=(_DISK,))
     report = bench.scheduler.add_job("report", Every("1h"), policy=policy)
     backup = bench.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=report)])
@@ -118,7 +121,7 @@ def test_conditions_are_kept_as_conditions_and_their_deadline_with_them(bench: B
     assert waiting.deadline == START + 3 * _HOUR
 
 
-def test_after_the_step_to_kinds_the_next_tick_finds_what_is_waited_for(bench: Bench) -> None:
+def test_after_the_migration_the_next_tick_finds_the_waiting_reason(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("copy", Every("1h"), policy=Policy(conditions=(_DISK,)))
     bench.surroundings.truths[_DISK] = False
     bench.tick(_HOUR)
@@ -139,7 +142,7 @@ def test_details_that_cannot_be_read_do_not_affect_others(bench: Bench, text: st
     assert _waiting(bench, job_id).details == WaitingDetails(conditions=(_DISK,))
 
 
-def test_a_planned_run_says_what_will_skip_or_delay_it(bench: Bench) -> None:
+def test_a_planned_run_names_its_blocker(bench: Bench) -> None:
     scheduler = bench.scheduler
     night = QuietTime(name="Night", group="quiet", start="01:00", end="06:00", timezone="UTC")
     scheduler.settings.change(quiet_times=(night,))
@@ -162,7 +165,7 @@ def test_a_planned_run_says_what_will_skip_or_delay_it(bench: Bench) -> None:
     assert found[asks].question == "Which branch shall I take?"
 
 
-def test_a_daily_limit_holds_back_only_runs_of_its_day(bench: Bench) -> None:
+def test_a_daily_limit_blocks_only_runs_of_its_day(bench: Bench) -> None:
     capped = Policy(caps=Caps(cost_per_day=0.3))
     today = bench.scheduler.add_job("today", Every("1h"), policy=capped)
     tomorrow = bench.scheduler.add_job("tomorrow", Every("1d"), policy=capped)
@@ -200,6 +203,36 @@ def test_a_failed_manual_run_shows_as_a_failure_until_one_succeeds(bench: Bench,
         assert (found.kind, found.is_failing, found.errors) == (kind, kind is SituationKind.FAILING, 0)
 
 
+def test_a_resumed_job_is_not_failing_until_it_fails_again(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("backup", Every("1h"), policy=Policy(max_errors=1))
+    for _ in range(2):
+        bench.finish(bench.tick(_HOUR)[0], Outcome.FAILURE)
+        assert (_of(bench, job_id).kind, _of(bench, job_id).is_failing) == (SituationKind.DISABLED, True)
+        bench.scheduler.resume_job(job_id)
+        resumed = _of(bench, job_id)
+        assert (resumed.kind, resumed.is_failing) == (SituationKind.READY, False)
+        assert resumed.last_outcome is Outcome.FAILURE, "the history keeps it"
+
+
+@pytest.mark.parametrize("disables", [False, True])
+def test_a_job_that_is_enabled_again_is_not_failing(bench: Bench, *, disables: bool) -> None:
+    job_id = bench.scheduler.add_job("backup", Every("1h"), policy=Policy(max_errors=1))
+    bench.finish(bench.tick(_HOUR)[0], Outcome.FAILURE)
+    if disables:
+        bench.scheduler.update_job(job_id, enabled=False)
+    bench.scheduler.update_job(job_id, enabled=True)
+    assert (_of(bench, job_id).kind, _of(bench, job_id).is_failing) == (SituationKind.READY, False)
+
+
+def test_a_run_that_fails_after_the_job_was_resumed_during_it_counts(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("backup", Every("1h"))
+    run = bench.tick(_HOUR)[0]
+    bench.scheduler.pause_job(job_id)
+    bench.scheduler.resume_job(job_id)
+    bench.finish(run, Outcome.FAILURE)
+    assert _of(bench, job_id).is_failing
+
+
 def test_all_situations_are_of_one_moment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = bench.scheduler.add_job("asks", Every("1h"))
     other = Database.open(bench.path)
@@ -218,3 +251,51 @@ def test_all_situations_are_of_one_moment(bench: Bench, monkeypatch: pytest.Monk
     assert _of(bench, job_id).question is not None
     assert _of(bench, job_id).question is None
     other.close()
+
+
+# --- Events --------------------------------------------------------------------------------------------
+
+
+def _happen(bench: Bench, job_id: str) -> None:
+    store = bench.scheduler._store
+    happening = Happening(job_id=job_id, key="", event_id="1", at=bench.clock.now_ms())
+    with store.transaction():
+        accept(store, happening)
+
+
+@pytest.mark.usefixtures("stand_in_watchers")
+def test_a_job_that_only_events_start_names_them(bench: Bench) -> None:
+    login = bench.scheduler.add_job("job", OnSession(SessionEvent.LOGIN))
+    assert status_sentence(_of(bench, login), START) == "ready, on login"
+    backup = bench.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=login)])
+    assert backup
+    assert next_words(_of(bench, login), START) == "after backup, on login"
+    several = [OnSession(event) for event in SessionEvent]
+    bench.scheduler.update_job(backup, schedule=several)
+    assert next_words(_of(bench, backup), START) == "on 6 events"
+
+
+@pytest.mark.usefixtures("stand_in_watchers")
+def test_an_event_that_happened_waits_for_its_start(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", OnWebhook())
+    _happen(bench, job_id)
+    waiting = _waiting(bench, job_id)
+    assert (waiting.kind, waiting.cause_name, waiting.is_manual) == (WaitingFor.START, "an event", False)
+
+
+@pytest.mark.usefixtures("stand_in_watchers")
+def test_a_delayed_event_is_the_next_run(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", OnSession(SessionEvent.BOOT, "5m"))
+    _happen(bench, job_id)
+    situation = _of(bench, job_id)
+    assert (situation.kind, situation.next_run_at) == (SituationKind.READY, START + 300_000)
+
+
+@pytest.mark.usefixtures("stand_in_watchers")
+def test_the_retry_of_an_event_is_the_next_run(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", OnWebhook(), policy=Policy(retry=Retry(attempts=1)))
+    _happen(bench, job_id)
+    (run,) = bench.tick()
+    bench.end(run, Outcome.FAILURE)
+    situation = _of(bench, job_id)
+    assert (situation.kind, situation.next_run_at) == (SituationKind.RETRYING, START + 60_000)

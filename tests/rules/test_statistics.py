@@ -163,7 +163,7 @@ def _expected(
 
 
 @pytest.mark.parametrize("with_job", [False, True])
-def test_every_filter_pages_through_what_it_chooses(full: tuple[Scheduler, str, str], with_job: bool) -> None:
+def test_every_filter_pages_through_its_runs(full: tuple[Scheduler, str, str], with_job: bool) -> None:
     scheduler, one, _ = full
     everything = scheduler.get_run_log(limit=1_000)
     assert [run.id for run in everything] == ["running", *(f"{index:03}" for index in reversed(range(120)))]
@@ -235,7 +235,7 @@ def test_days_are_those_of_the_machine_also_when_the_clocks_change(scheduler: Sc
 
 
 @pytest.mark.parametrize("with_job", [False, True])
-def test_days_count_what_the_filters_choose(full: tuple[Scheduler, str, str], with_job: bool) -> None:
+def test_days_count_the_filtered_runs(full: tuple[Scheduler, str, str], with_job: bool) -> None:
     scheduler, one, _ = full
     job_id = one if with_job else None
     since, until = START + 2 * _HOUR, START + 14 * _HOUR
@@ -253,7 +253,7 @@ def test_days_count_what_the_filters_choose(full: tuple[Scheduler, str, str], wi
         assert all(day.by_outcome for day in found)
 
 
-def test_without_runs_there_are_no_days(scheduler: Scheduler) -> None:
+def test_without_runs_no_days_are_listed(scheduler: Scheduler) -> None:
     assert scheduler.runs.count_by_day(0, START) == []
     job_id = scheduler.add_job("job", Manual())
     _log(scheduler, _run("a", job_id, START))
@@ -265,7 +265,7 @@ def test_without_runs_there_are_no_days(scheduler: Scheduler) -> None:
 
 
 @pytest.mark.parametrize("how", ["off", "crash", "asleep"])
-def test_a_gap_says_what_was_caught_up_and_what_was_missed(bench: Bench, how: str) -> None:
+def test_a_downtime_lists_caught_up_and_missed_runs(bench: Bench, how: str) -> None:
     scheduler = bench.scheduler
     scheduler.add_job("caught", Every("1h"))
     scheduler.add_job("missed", Every("1h"), policy=Policy(catch_up="skip"))  # type: ignore[arg-type]  # its word
@@ -289,7 +289,7 @@ def test_a_gap_says_what_was_caught_up_and_what_was_missed(bench: Bench, how: st
     assert bench.scheduler.runs.gaps(bench.clock.now_ms() + 1) == []
 
 
-def test_what_waits_to_be_caught_up_counts_too(tmp_path: Path) -> None:
+def test_pending_catch_up_runs_count_too(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "few.db", max_concurrent=1)
     for name in "abc":
         bench.scheduler.add_job(name, Every("1h"))
@@ -302,7 +302,7 @@ def test_what_waits_to_be_caught_up_counts_too(tmp_path: Path) -> None:
     bench.close()
 
 
-def test_a_gap_in_which_nothing_was_due_is_none(bench: Bench) -> None:
+def test_a_downtime_without_due_runs_is_not_listed(bench: Bench) -> None:
     bench.scheduler.add_job("later", Every("30d"))
     bench.tick()
     bench.clock.advance(5 * _HOUR)
@@ -400,7 +400,7 @@ def test_why_is_answered_from_the_stored_trail(bench: Bench) -> None:
         bench.scheduler.jobs.explain("unknown")
 
 
-def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(bench: Bench) -> None:
+def test_jobs_are_blocked_by_a_question_or_a_daily_limit_on_the_day_of_their_run(bench: Bench) -> None:
     scheduler = bench.scheduler
     capped = Policy(caps=Caps(runs_per_day=1))
     free = scheduler.add_job("free", Every("1h"))
@@ -419,7 +419,7 @@ def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(be
     }
 
 
-def test_what_would_keep_back_a_run_after_another_job_is_reported(bench: Bench) -> None:
+def test_blockers_of_a_chain_run_are_reported(bench: Bench) -> None:
     scheduler = bench.scheduler
     report = scheduler.add_job("report", Manual(), policy=Policy(caps=Caps(runs_per_day=1)))
     assert scheduler.jobs.explain(report).sentences == ("It only runs manually: it has no schedule.",)
@@ -478,7 +478,7 @@ def test_at_most_a_hundred_failures_are_unseen(scheduler: Scheduler) -> None:
     assert (found[0].started_at, found[-1].started_at) == (START + 69, START + 20)
 
 
-def test_a_mark_that_makes_no_sense_counts_as_none(scheduler: Scheduler) -> None:
+def test_an_invalid_mark_counts_as_none(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Manual())
     _log(scheduler, replace(_run("1", job_id, START, _BAD)))
     for garbage in ("", "x", "5", '{"seq": "x", "open": []}', '{"seq": 9}', '{"seq": 9, "open": 7}'):

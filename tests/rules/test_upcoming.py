@@ -10,7 +10,7 @@ from machine import START, Bench
 
 from halo_scheduler import After, Every, Manual, Policy, ScheduleError
 from halo_scheduler.model import InQuietTime
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 
 _MINUTE = 60_000
 _HOUR = 60 * _MINUTE
@@ -47,7 +47,7 @@ def test_a_job_that_runs_every_minute_hides_no_other(bench: Bench) -> None:
     assert not any(run.goes_on for run in bench.scheduler.jobs.upcoming(1))
 
 
-def test_a_job_that_counts_from_its_end_goes_on_too(bench: Bench) -> None:
+def test_an_after_job_continues_too(bench: Bench) -> None:
     bench.scheduler.add_job("chain", After("5m"))
     bench.scheduler.add_job("soon", Every("4m"))
     assert [(run.job.name, run.goes_on) for run in bench.scheduler.jobs.upcoming(2)] == [
@@ -73,7 +73,7 @@ def test_some_jobs_can_be_chosen(bench: Bench) -> None:
     assert bench.scheduler.jobs.upcoming(2, []) == []
 
 
-def test_what_does_not_run_by_itself_does_not_come(bench: Bench) -> None:
+def test_jobs_without_a_scheduled_run_are_not_listed(bench: Bench) -> None:
     paused = bench.scheduler.add_job("paused", Every("10m"))
     bench.scheduler.add_job("disabled", Every("10m"), enabled=False)
     removed = bench.scheduler.add_job("removed", Every("10m"))
@@ -93,7 +93,7 @@ def test_a_job_that_runs_comes_again_at_its_next_point(bench: Bench) -> None:
     ]
 
 
-def test_a_run_in_a_quiet_time_says_so_and_passes_over_what_falls_due_meanwhile(bench: Bench) -> None:
+def test_a_run_in_quiet_hours_is_marked_and_coalesces_slots_meanwhile(bench: Bench) -> None:
     nights = QuietTime(name="Nights", start="01:00", end="06:00", timezone="UTC")
     bench.scheduler.settings.change(quiet_times=(nights,))
     bench.scheduler.add_job("waits", Every("2h"))
@@ -102,7 +102,7 @@ def test_a_run_in_a_quiet_time_says_so_and_passes_over_what_falls_due_meanwhile(
     assert [run.quiet and (run.quiet.until - START) // _HOUR for run in found] == [6, None, None]
 
 
-def test_what_is_skipped_in_a_quiet_time_comes_at_each_point(bench: Bench) -> None:
+def test_slots_skipped_in_quiet_hours_are_listed_one_by_one(bench: Bench) -> None:
     nights = QuietTime(name="Nights", start="01:00", end="06:00", timezone="UTC")
     bench.scheduler.settings.change(quiet_times=(nights,))
     bench.scheduler.add_job("skips", Every("2h"), policy=Policy(in_quiet_time=InQuietTime.SKIP))

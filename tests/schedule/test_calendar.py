@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from timing import at_most_ms
 
 from halo_scheduler.grammar.zone import machine_zone
-from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, Quiet, QuietTime, Weekday
+from halo_scheduler.model.settings import MOST_QUIET_TIMES, Quiet, QuietTime, Weekday
 from halo_scheduler.schedule.calendar import QuietHours, day_ends_at, local_day, quiet_at
 
 _MINUTE_MS = 60_000
@@ -82,7 +82,7 @@ def test_a_night_lasts_over_midnight(at: str, until: str | None) -> None:
     assert _until(at, _NIGHTS) == (None if until is None else utc_ms(until))
 
 
-def test_the_day_is_that_of_the_beginning() -> None:
+def test_the_day_is_that_of_the_start() -> None:
     friday = QuietTime(days=(Weekday.FRIDAY,), timezone="UTC")
     assert _until("2026-06-05T23:00Z", friday) == utc_ms("2026-06-06T06:00Z")
     assert _until("2026-06-06T05:00Z", friday) == utc_ms("2026-06-06T06:00Z")
@@ -132,7 +132,7 @@ def test_a_weekend_is_one() -> None:
     assert _until("2026-06-06T09:00+02:00", weekend) == utc_ms("2026-06-08T00:00+02:00")
 
 
-def test_a_week_that_is_quiet_as_a_whole_is_looked_through_again_after_it() -> None:
+def test_a_whole_quiet_week_is_searched_again_after_it() -> None:
     always = QuietTime(start="00:00", end="00:00", timezone="UTC")
     at = utc_ms("2026-06-03T12:00Z")
     until = _until("2026-06-03T12:00Z", always)
@@ -152,7 +152,7 @@ def test_a_time_without_a_group_is_for_all() -> None:
     assert _until("2026-06-01T23:00+02:00", _NIGHTS, group="backup") is not None
 
 
-def test_without_quiet_times_nothing_is_quiet() -> None:
+def test_without_quiet_hours_nothing_is_quiet() -> None:
     assert quiet_at([], None, 0) is None
 
 
@@ -171,7 +171,7 @@ def test_a_night_is_an_hour_longer_when_the_clocks_go_back() -> None:
         assert _until(pass_, _NIGHTS) == utc_ms("2027-10-31T06:00+01:00")
 
 
-def test_what_lies_in_the_hour_that_is_left_out_does_not_happen() -> None:
+def test_quiet_hours_in_the_skipped_hour_do_not_occur() -> None:
     inside = QuietTime(start="02:15", end="02:45", timezone="Europe/Berlin")
     beyond = QuietTime(start="02:15", end="03:30", timezone="Europe/Berlin")
     for at in ("2027-03-28T01:59+01:00", "2027-03-28T03:00+02:00"):
@@ -199,7 +199,7 @@ def test_before_1970_the_weekdays_are_right_too() -> None:
     assert _until("1969-12-30T12:00Z", wednesday) is None
 
 
-def test_as_many_as_there_may_be_are_looked_through_quickly() -> None:
+def test_the_maximum_number_of_quiet_hours_is_searched_quickly() -> None:
     def clock(minute: int) -> str:
         return f"{minute // 60 % 24:02}:{minute % 60:02}"
 
@@ -265,7 +265,7 @@ def test_the_quick_way_agrees_with_the_slow_one(times: list[QuietTime], near: st
         assert not _is_quiet(times, found.until)
 
 
-def test_quiet_hours_find_what_quiet_at_finds() -> None:
+def test_quiet_hours_agree_with_quiet_at() -> None:
     times = (QuietTime(start="22:00", end="06:00", timezone="UTC"), QuietTime(group="web", timezone="UTC"))
     hours = QuietHours(times)
     start = utc_ms("2026-11-16T20:00Z")

@@ -27,7 +27,7 @@ from halo_scheduler import (
     schedule_from_dict,
 )
 from halo_scheduler.model import Rule, Schedule
-from halo_scheduler.schedule.next_run import jitter_ms
+from halo_scheduler.schedule.single import jitter_ms
 
 _NOW = 1_735_689_600_000  # 2025-01-01T00:00Z
 _FOREVER = _NOW + 10**12
@@ -71,13 +71,15 @@ def test_a_job_without_history_follows_its_schedule(schedule: Schedule, at: int,
 
 
 @pytest.mark.parametrize(("schedule", "source"), [(Manual(), Source.MANUAL), (Once(_NOW), Source.ONCE)])
-def test_what_is_never_due_has_no_plan_and_takes_no_hints(schedule: Schedule, source: Source) -> None:
+def test_a_schedule_that_is_never_due_has_no_plan_and_takes_no_hints(
+    schedule: Schedule, source: Source
+) -> None:
     hints = Hints(interval_ms=60_000, next_at=_NOW + 1, expires_at=_FOREVER)
     plan = plan_next_run(schedule, _NOW, errors=3, hints=hints, limits=Limits(max_ms=1))
     assert plan == Plan(None, source)
 
 
-def test_a_hint_is_in_the_trail_with_what_it_replaced() -> None:
+def test_a_hint_is_in_the_trail_with_the_value_it_replaced() -> None:
     plan = plan_next_run(_EVERY, _NOW, hints=Hints(interval_ms=60_000, expires_at=_FOREVER))
     assert [(step.rule, step.at, step.source, step.duration_ms) for step in plan.trail] == [
         (Rule.BASELINE, _NOW + 900_000, Source.EVERY, None),
@@ -210,11 +212,11 @@ def test_a_once_that_is_over_has_its_retries() -> None:
     assert (plan.at, plan.source, plan.attempt) == (_NOW + 5_000, Source.RETRY, 2)
 
 
-def test_a_failed_manual_run_is_not_tried_again() -> None:
+def test_a_failed_manual_run_is_not_retried() -> None:
     assert plan_next_run(Manual(), _NOW, failed=True, finished_at=_NOW, retry=Retry(attempts=9)).at is None
 
 
-def test_limits_hold_for_everything_but_once() -> None:
+def test_limits_apply_to_everything_but_once() -> None:
     limits = Limits(min_ms=60_000, max_ms=120_000)
     low = plan_next_run(_EVERY, _NOW, limits=limits, hints=Hints(next_at=_NOW, expires_at=_FOREVER))
     assert (low.at, low.source) == (_NOW + 60_000, Source.CLAMPED_MIN)
@@ -233,7 +235,7 @@ def test_a_pause_wins_over_everything() -> None:
     assert plan.trail[-1].rule is Rule.PAUSE
 
 
-def test_a_pause_without_end_leaves_no_plan() -> None:
+def test_a_pause_without_an_end_leaves_no_plan() -> None:
     assert plan_next_run(_EVERY, _NOW, paused=True).at is None
 
 
@@ -257,6 +259,46 @@ def test_jitter_delays_by_a_tenth_at_most(schedule: Schedule, distance_ms: int) 
     assert min(delays) >= 0
     assert distance_ms // 20 < max(delays) <= distance_ms // 10
     assert {plan.source for plan in plans} == {plan_next_run(schedule, _NOW).source}
+
+
+def _delays(schedule: Schedule, most_ms: int, *, is_fixed: bool = False, key: str = "job") -> list[int]:
+    """Return how much later than its grid points each of 50 runs in a row is."""
+    found, at = [], _NOW
+    for _ in range(50):
+        point = plan_next_run(schedule, at).at or 0
+        plan = plan_next_run(schedule, at, jitter_ms=most_ms, is_jitter_fixed=is_fixed, key=key)
+        found.append((plan.at or 0) - point)
+        at = plan.at or 0
+    return found
+
+
+@pytest.mark.parametrize("schedule", [Every("1d"), Cron("0 9 * * *", timezone="UTC")])
+def test_jitter_may_be_a_duration(schedule: Schedule) -> None:
+    delays = _delays(schedule, 3_600_000)
+    assert len(set(delays)) == 50
+    assert 0 <= min(delays) < 1_000_000
+    assert 2_600_000 < max(delays) <= 3_600_000
+
+
+@pytest.mark.parametrize("schedule", [Every("1m"), Cron("* * * * *", timezone="UTC")])
+def test_jitter_never_reaches_the_following_point(schedule: Schedule) -> None:
+    delays = _delays(schedule, 3_600_000)
+    assert 30_000 < max(delays) < 60_000
+
+
+def test_a_duration_may_delay_by_more_than_the_time_between_two_runs() -> None:
+    plan = plan_next_run(After("1m"), _NOW, last_completed_at=_NOW, jitter_ms=3_600_000, key="job")
+    assert _NOW + 120_000 < (plan.at or 0) <= _NOW + 3_660_000
+
+
+def test_fixed_jitter_delays_every_run_of_a_job_by_the_same_time() -> None:
+    daily = Cron("0 9 * * *", timezone="UTC")
+    found = {key: set(_delays(daily, 3_600_000, is_fixed=True, key=key)) for key in "abcdefgh"}
+    assert {len(delays) for delays in found.values()} == {1}
+    assert len(set().union(*found.values())) == 8
+    percent = plan_next_run(daily, _NOW, jitter_percent=10, is_jitter_fixed=True, key="a")
+    later = plan_next_run(daily, percent.at or 0, jitter_percent=10, is_jitter_fixed=True, key="a")
+    assert (later.at or 0) - (percent.at or 0) == 86_400_000
 
 
 @pytest.mark.parametrize("schedule", [Once(_NOW + 10**6), After("15m"), Manual()])
@@ -287,7 +329,7 @@ def test_jitter_belongs_to_the_point_that_doubling_leads_to() -> None:
     assert stretched.at == point + jitter_ms("x", point, 60_000, 10)
 
 
-@pytest.mark.parametrize("wrong", [{"errors": -1}, {"attempt": 0}])
+@pytest.mark.parametrize("wrong", [{"errors": -1}, {"attempt": 0}, {"jitter_ms": -1}])
 def test_impossible_counts_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ScheduleError):
         plan_next_run(_EVERY, _NOW, **wrong)
@@ -337,6 +379,7 @@ _INPUTS = st.fixed_dictionaries(
         "backoff": st.sampled_from(list(_BACKOFFS.values())),
         "retry": st.builds(Retry, attempts=st.integers(0, 5), delay_ms=_MS),
         "jitter_percent": st.integers(0, 10),
+        "is_jitter_fixed": st.booleans(),
         "key": st.text(max_size=5),
         "paused": st.booleans(),
         "paused_until": st.none() | _AT,

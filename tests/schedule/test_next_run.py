@@ -24,8 +24,8 @@ from halo_scheduler import (
     next_run,
     previous_run,
 )
-from halo_scheduler.schedule import next_run as next_run_module
-from halo_scheduler.schedule.next_run import jitter_ms
+from halo_scheduler.schedule import single as single_module
+from halo_scheduler.schedule.single import jitter_ms
 
 _NOW = utc_ms("2026-11-16T12:00Z")
 _INSTANTS = st.integers(0, 4_000_000_000_000)
@@ -56,7 +56,7 @@ def test_after_has_no_floor() -> None:
     assert next_run(After("1s"), _NOW, last_completed_at=_NOW) == _NOW + 1_000
 
 
-def test_once_lies_ahead_or_is_over() -> None:
+def test_once_is_ahead_or_over() -> None:
     assert next_run(Once(_NOW), _NOW - 1) == _NOW
     assert next_run(Once(_NOW), _NOW) is None
     assert next_run(Once("2026-11-16T13:00:00+01:00"), _NOW - 1) == _NOW
@@ -147,7 +147,7 @@ def _cron_or_skip(expression: Expression, zone: str) -> Cron:
         raise
 
 
-def test_counting_cron_stops_at_its_cap_and_says_so() -> None:
+def test_counting_cron_stops_at_its_maximum_and_says_so() -> None:
     every_second = Cron("* * * * * *", timezone="UTC")
     found = count_due(every_second, _NOW, _NOW + 100_000, most=50)
     assert (found, found.capped, str(found)) == (50, True, "50+")
@@ -155,7 +155,7 @@ def test_counting_cron_stops_at_its_cap_and_says_so() -> None:
     assert (exact, exact.capped, str(exact)) == (50, False, "50")
 
 
-def test_nothing_lies_between_an_instant_and_itself() -> None:
+def test_an_empty_span_has_no_points() -> None:
     assert count_due(Every("10s"), _NOW, _NOW) == 0
     assert count_due(Every("10s"), _NOW + 60_000, _NOW) == 0
 
@@ -194,7 +194,7 @@ def test_every_ends_with_the_calendar() -> None:
     assert next_run(Every("36500d"), utc_ms("9990-01-01T00:00Z")) is None
 
 
-def test_looking_back_is_bounded() -> None:
+def test_the_search_backwards_is_bounded() -> None:
     # A thousand years after the calendar ends, no run lies within reach.
     assert (
         previous_run(
@@ -257,13 +257,11 @@ def test_a_delay_is_the_same_in_every_process() -> None:
     st.sampled_from(ZONES),
     st.lists(st.integers(0, 3 * 86_400_000), min_size=1, max_size=6),
 )
-def test_what_was_asked_before_does_not_change_the_answer(
-    expression: Expression, zone: str, steps: list[int]
-) -> None:
+def test_earlier_calls_do_not_change_the_result(expression: Expression, zone: str, steps: list[int]) -> None:
     schedule = _cron_or_skip(expression, zone)
     # Around the clock change of spring 2026, forth and back.
     asked = [utc_ms("2026-03-28T12:00:00Z") + step for step in (*steps, *reversed(steps))]
     found = [next_run(schedule, at) for at in asked]
     for at, answer in zip(asked, found, strict=True):
-        next_run_module._last_answers.clear()
+        single_module._last_answers.clear()
         assert next_run(schedule, at) == answer

@@ -28,12 +28,12 @@ def test_a_reason_is_added_behind_the_others() -> None:
     assert with_span(text, PassedReason.RUNNING, 50_000) == _SPANS
 
 
-def test_the_same_reason_goes_on() -> None:
+def test_the_same_reason_is_added_up() -> None:
     assert with_span(_SPANS, PassedReason.RUNNING, 60_000) == "downtime<30000,running<60000"
 
 
 @pytest.mark.parametrize("until", [None, 40_000, 50_000])
-def test_what_is_accounted_for_keeps_its_reason(until: int | None) -> None:
+def test_counted_slots_keep_their_reason(until: int | None) -> None:
     assert with_span(_SPANS, PassedReason.PAUSED, until) == _SPANS
 
 
@@ -41,7 +41,7 @@ def test_no_reason_adds_nothing() -> None:
     assert with_span(_SPANS, None, 60_000) == _SPANS
 
 
-def test_a_job_does_not_collect_reasons_without_end() -> None:
+def test_the_number_of_reasons_is_bounded() -> None:
     text = ""
     for number in range(1, 1_000):
         text = with_span(text, (PassedReason.PAUSED, PassedReason.DOWNTIME)[number % 2], number)
@@ -60,7 +60,7 @@ def test_the_reason_of_an_instant_is_found(at: int, reason: str) -> None:
     assert reason_at(_SPANS, at) == reason
 
 
-def test_what_an_older_version_stored_is_not_a_reason_for_anything() -> None:
+def test_texts_of_an_older_version_count_as_no_reason() -> None:
     assert read_spans("running") == []
 
 
@@ -93,7 +93,7 @@ def test_a_run_stores_its_reasons_with_their_counts(counts: dict[str, int], text
 
 
 @given(st.dictionaries(st.sampled_from(PassedReason), st.integers(1, 2_000), max_size=5))
-def test_what_a_run_stores_can_be_read_again(counts: dict[str, int]) -> None:
+def test_stored_reasons_can_be_read_again(counts: dict[str, int]) -> None:
     assert read_summary(summarize(counts), sum(counts.values())) == counts
 
 

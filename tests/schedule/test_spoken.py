@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 from cases import utc_ms
 from cron_oracle import ZONES, Expression, expressions
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from spec_strategies import CALENDARS, EVENTS
 
 from halo_scheduler import (
     After,
     Cron,
     CronParseError,
+    Entry,
     Every,
     Manual,
     Once,
@@ -24,8 +28,9 @@ from halo_scheduler import (
     describe,
     parse_schedule,
 )
-from halo_scheduler.model import Schedule, Several
+from halo_scheduler.model import Calendar, Schedule, Several
 from halo_scheduler.model.schedules import combine
+from halo_scheduler.model.time_rules import Dated, calendar_for
 from halo_scheduler.schedule.normal import normal
 
 _NOW = utc_ms("2026-11-18T10:00Z")  # a Wednesday
@@ -57,15 +62,44 @@ _ONCES = st.builds(
 _TIMED = st.one_of(_CRONS, _CRONS, _CRONS, st.builds(Every, _INTERVALS), st.builds(After, _INTERVALS), _ONCES)
 
 
-@given(_TIMED | st.just(Manual()))
-def test_the_words_of_a_schedule_are_read_back_with_the_same_meaning(schedule: Schedule) -> None:
+def _dated(schedule: Schedule, days: list[str], is_from: bool, is_until: bool, calendar: Calendar) -> Entry:
+    if not isinstance(schedule, Dated):
+        return Entry(schedule)
+    first, last = sorted(days)
+    return Entry(
+        schedule,
+        from_date=first if is_from else None,
+        until_date=last if is_until else None,
+        calendar=calendar_for(schedule, calendar),
+    )
+
+
+_DAYS = st.dates(date(1970, 1, 1), date(9998, 12, 31)).map(date.isoformat)
+_ENTRIES = st.builds(Entry, _TIMED | EVENTS) | st.builds(
+    _dated, _TIMED, st.lists(_DAYS, min_size=2, max_size=2), st.booleans(), st.booleans(), CALENDARS
+)
+
+# In long mode 100 000 schedules, in parts that each end within the time limit of a test.
+_PARTS = pytest.mark.parametrize("part", range(50 if "HALO_EXPLORE" in os.environ else 1))
+_EXAMPLES = 2_000 if "HALO_EXPLORE" in os.environ else 100
+
+
+@_PARTS
+@settings(max_examples=_EXAMPLES)
+@given(schedule=_TIMED | EVENTS | st.just(Manual()))
+def test_the_words_of_a_schedule_are_read_back_with_the_same_meaning(part: int, schedule: Schedule) -> None:  # noqa: ARG001
     words = describe(schedule)
     assert normal(parse_schedule(words, now_ms=_NOW)) == normal(schedule), words
 
 
-@given(st.lists(_TIMED, min_size=2, max_size=5, unique_by=normal))
+@_PARTS
+@settings(max_examples=max(100, _EXAMPLES // 5))
+@given(
+    schedules=st.lists(_ENTRIES, min_size=1, max_size=5, unique_by=lambda entry: normal(Several((entry,))))
+)
 def test_the_words_of_several_schedules_are_read_back_with_the_same_meaning(
-    schedules: list[Schedule],
+    part: int,  # noqa: ARG001
+    schedules: list[Entry],
 ) -> None:
     several = combine(schedules)
     words = describe(several)
@@ -75,6 +109,7 @@ def test_the_words_of_several_schedules_are_read_back_with_the_same_meaning(
 # --- Phrases that people type -------------------------------------------------------------------------
 
 _BERLIN = "Europe/Berlin"
+_SPAN = re.compile(r" (?P<first>[0-9-]{10})? ?\.\. ?(?P<last>[0-9-]{10})?$")
 _PHRASES = [
     tuple(line.split(" = ", 1))
     for line in (Path(__file__).parents[1] / "data" / "phrases.txt").read_text("utf-8").splitlines()
@@ -90,11 +125,19 @@ def _expected(meaning: str) -> Schedule | Several:
     return _combined([_one_expected(text) for text in meaning.split(" | ")])
 
 
-def _combined(schedules: list[Schedule]) -> Schedule | Several:
-    return schedules[0] if len(schedules) == 1 else combine(schedules)
+def _combined(schedules: list[Schedule | Entry]) -> Schedule | Several:
+    return schedules[0] if isinstance(schedules[0], Manual) else combine(schedules)
 
 
-def _one_expected(text: str) -> Schedule:
+def _one_expected(text: str) -> Schedule | Entry:
+    match = _SPAN.search(text)
+    if match is None:
+        return _schedule_expected(text)
+    schedule = _schedule_expected(text[: match.start()])
+    return Entry(schedule, from_date=match["first"], until_date=match["last"])
+
+
+def _schedule_expected(text: str) -> Schedule:
     kind, _, value = text.partition(" ")
     if kind == "cron":
         *fields, last = value.split(" ")
@@ -171,7 +214,7 @@ _NOT_HERE = "is not understood"
         ("; ".join(["every day at 9:00"] * 101), "at most 100 schedules"),
     ],
 )
-def test_a_phrase_that_is_wrong_in_one_place_is_refused_with_the_reason(phrase: str, reason: str) -> None:
+def test_a_phrase_with_one_error_is_refused_with_the_reason(phrase: str, reason: str) -> None:
     with pytest.raises(PhraseParseError) as refusal:
         parse_schedule(phrase, now_ms=_NOW)
     assert reason in str(refusal.value)
@@ -208,3 +251,28 @@ def test_any_words_are_understood_or_refused(phrase: str) -> None:
 def test_a_long_phrase_is_refused() -> None:
     with pytest.raises(ScheduleError, match="longer than 10000"):
         parse_schedule("every " * 2_000, now_ms=_NOW)
+
+
+# --- Calendars ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("phrase", "words"),
+    [
+        (
+            "on the 1st of every month at 9 only on weekdays otherwise on the next day",
+            "at 09:00 on the 1st of every month, only on weekdays, moved to the next allowed day",
+        ),
+        ("every 15 minutes except weekends", "every 15 minutes, not on weekends"),
+        (
+            "every day at 9 until 31 Dec 2027 except on weekends, on 24 Dec 2026 and 2027-01-01",
+            "at 09:00 every day, not on 24 Dec 2026, 1 Jan 2027 or weekends, until 31 Dec 2027",
+        ),
+        (
+            "only on weekdays, last day of the month at 18:00, else on the previous possible day (UTC)",
+            "at 18:00 on the last day of every month, only on weekdays, moved to the previous allowed day (UTC)",
+        ),
+    ],
+)
+def test_days_that_are_left_out_are_read(phrase: str, words: str) -> None:
+    assert describe(parse_schedule(phrase, now_ms=_NOW)) == words

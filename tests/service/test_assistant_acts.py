@@ -84,7 +84,7 @@ def test_everything_an_assistant_does_is_reported_with_its_name(scheduler: Sched
     ]
 
 
-def test_what_a_person_does_is_not_told(scheduler: Scheduler) -> None:
+def test_actions_of_a_person_are_not_listed(scheduler: Scheduler) -> None:
     job_id = _do_everything(scheduler)
     before = _told(scheduler)
     scheduler.resume_job(job_id)
@@ -95,7 +95,7 @@ def test_what_a_person_does_is_not_told(scheduler: Scheduler) -> None:
     assert _told(scheduler) == before
 
 
-def test_acts_are_told_of_one_job_and_no_more_than_wanted(scheduler: Scheduler) -> None:
+def test_actions_are_listed_per_job_and_limited(scheduler: Scheduler) -> None:
     job_id = _do_everything(scheduler)
     assert _told(scheduler, job_id=job_id)[0][1:] == ("backup", "changed its schedule and description")
     assert [act.kind for act in scheduler.jobs.assistant_acts(2)] == [
@@ -104,7 +104,7 @@ def test_acts_are_told_of_one_job_and_no_more_than_wanted(scheduler: Scheduler) 
     ]
 
 
-def test_a_refused_act_is_none(scheduler: Scheduler) -> None:
+def test_a_refused_action_is_not_recorded(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE, enabled=False)
     with (
         scheduler.acting_as(Actor.assistant("claude-code")),
@@ -139,7 +139,7 @@ def test_a_name_is_one_short_line_that_hides_nothing(scheduler: Scheduler, given
     assert _told(scheduler) == [(name, "backup", "paused it")]
 
 
-def test_one_without_a_name_is_an_assistant_all_the_same(scheduler: Scheduler) -> None:
+def test_an_assistant_without_a_name_is_recorded_as_an_assistant(scheduler: Scheduler) -> None:
     Assistant(scheduler).pause_job(scheduler.add_job("backup", Every("1h"), _TRUE))
     assert _told(scheduler) == [("assistant", "backup", "paused it")]
 
@@ -173,7 +173,7 @@ def test_the_terminal_lists_them_for_programs(scheduler: Scheduler) -> None:
 # --- Where it is asked why ----------------------------------------------------------------------------------------
 
 
-def test_why_names_who_left_a_job_waiting(scheduler: Scheduler) -> None:
+def test_why_names_the_assistant_that_left_a_job_for_review(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
     follower = Follower(job_id=scheduler.add_job("next", Manual()))
     at = moment_in_words(_NOW, _NOW)
@@ -191,7 +191,7 @@ def test_why_names_who_left_a_job_waiting(scheduler: Scheduler) -> None:
     assert not any("claude" in said for said in scheduler.jobs.why(job_id).sentences)
 
 
-def test_why_names_who_changed_a_schedule(scheduler: Scheduler, clock: ManualClock) -> None:
+def test_why_names_the_assistant_that_changed_a_schedule(scheduler: Scheduler, clock: ManualClock) -> None:
     job_id = scheduler.add_job("backup", Cron("0 * * * *", timezone="UTC"), _TRUE)
     due_at = scheduler._store.jobs.require(job_id).next_run_at or 0
     clock.set(due_at + 1_000)
@@ -204,7 +204,7 @@ def test_why_names_who_changed_a_schedule(scheduler: Scheduler, clock: ManualClo
     assert "because the assistant “claude-code” had created or changed it" in paused
 
 
-def test_why_names_who_paused_a_job(scheduler: Scheduler, clock: ManualClock) -> None:
+def test_why_names_the_assistant_that_paused_a_job(scheduler: Scheduler, clock: ManualClock) -> None:
     job_id = scheduler.add_job("backup", Cron("0 * * * *", timezone="UTC"), _TRUE)
     due_at = scheduler._store.jobs.require(job_id).next_run_at or 0
     with scheduler.acting_as(Actor.assistant("claude-code")):

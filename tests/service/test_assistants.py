@@ -25,7 +25,7 @@ from halo_scheduler import (
 )
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Action, Caps, Job, JobSpec, JobStatus, SkipReason, StatusReason
-from halo_scheduler.model.work_source import GithubSource
+from halo_scheduler.model.actions import GithubSource
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.runs import Spent
@@ -59,14 +59,14 @@ def _is_waiting(scheduler: Scheduler, job_id: str) -> bool:
     return (job.status_reason, job.next_run_at, job.paused_until) == (StatusReason.ASSISTANT, None, None)
 
 
-def test_what_it_makes_is_paused_until_a_person_resumes_it(scheduler: Scheduler) -> None:
+def test_a_job_it_creates_is_paused_until_a_person_resumes_it(scheduler: Scheduler) -> None:
     job_id = _made(scheduler)
     assert (_job(scheduler, job_id).status, _is_waiting(scheduler, job_id)) == (JobStatus.PAUSED, True)
     scheduler.resume_job(job_id)
     assert _job(scheduler, job_id).next_run_at is not None
 
 
-def test_what_it_changes_is_paused_until_a_person_resumes_it(scheduler: Scheduler) -> None:
+def test_a_job_it_changes_is_paused_until_a_person_resumes_it(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
     Assistant(scheduler).update_job(job_id, description="better")
     assert _is_waiting(scheduler, job_id)
@@ -75,9 +75,7 @@ def test_what_it_changes_is_paused_until_a_person_resumes_it(scheduler: Schedule
 
 @pytest.mark.parametrize("act", ["resume", "run"])
 @pytest.mark.parametrize("state", ["made", "changed", "changed while disabled", "changed while paused"])
-def test_what_waits_for_a_person_is_neither_resumed_nor_run(
-    scheduler: Scheduler, act: str, state: str
-) -> None:
+def test_a_job_under_review_is_neither_resumed_nor_run(scheduler: Scheduler, act: str, state: str) -> None:
     if state == "made":
         job_id = _made(scheduler)
     else:
@@ -93,7 +91,7 @@ def test_what_waits_for_a_person_is_neither_resumed_nor_run(
     assert scheduler.runs.waiting_of(job_id) is None
 
 
-def test_what_was_imported_waits_for_a_person_too(scheduler: Scheduler) -> None:
+def test_an_imported_job_needs_a_review_too(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("imported", Every("15m"), _TRUE, enabled=False)
     record = scheduler._store.jobs.require(job_id)
     scheduler._store.jobs.save_states([record.evolve(disabled_reason=StatusReason.IMPORTED)])
@@ -145,7 +143,7 @@ def test_a_run_that_was_asked_for_cannot_be_turned_into_another(scheduler: Sched
     assert _job(scheduler, job_id).action == _TRUE
 
 
-def test_an_answer_does_not_start_what_it_has_changed(scheduler: Scheduler) -> None:
+def test_an_answer_does_not_start_a_job_it_changed(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("ask", Manual(), _TRUE)
     question = ask(scheduler, job_id, "Shall I?")
     Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
@@ -166,7 +164,7 @@ def test_a_manual_run_does_not_start_an_unreviewed_job(scheduler: Scheduler) -> 
     assert scheduler.trigger(job_id) == scheduler.runs.waiting_of(job_id)
 
 
-def test_what_it_changes_after_a_person_looked_is_not_resumed(scheduler: Scheduler) -> None:
+def test_a_job_it_changed_after_the_review_is_not_resumed(scheduler: Scheduler) -> None:
     job_id = _made(scheduler)
     seen = _job(scheduler, job_id).spec
     Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
@@ -177,7 +175,7 @@ def test_what_it_changes_after_a_person_looked_is_not_resumed(scheduler: Schedul
     assert _job(scheduler, job_id).next_run_at is not None
 
 
-def test_what_a_person_changes_after_another_looked_is_resumed(scheduler: Scheduler) -> None:
+def test_a_job_that_a_person_changed_after_the_review_is_resumed(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
     seen = _job(scheduler, job_id).spec
     scheduler.pause_job(job_id)
@@ -233,7 +231,9 @@ def test_a_plain_job_is_paused_resumed_and_run(scheduler: Scheduler) -> None:
         (Caps(cost_per_day=0.5), "has used up what it may cost today; a person can still run it"),
     ],
 )
-def test_caps_hold_for_it_but_not_for_a_person(scheduler: Scheduler, caps: Caps, sentence: str) -> None:
+def test_daily_limits_apply_to_it_but_not_to_a_person(
+    scheduler: Scheduler, caps: Caps, sentence: str
+) -> None:
     job_id = scheduler.add_job("ask", Manual(), policy=Policy(caps=caps))
     scheduler._store.usage.add([(job_id, local_day(_NOW), Spent(1, 0.5))])
     with pytest.raises(ScheduleTriggerError, match=sentence):
@@ -303,7 +303,9 @@ _HIDING = (
 
 
 @pytest.mark.parametrize("hiding", _HIDING, ids=repr)
-def test_it_cannot_hide_what_a_person_is_to_look_at(scheduler: Scheduler, hiding: dict[str, Any]) -> None:
+def test_it_cannot_hide_invisible_characters_from_the_review(
+    scheduler: Scheduler, hiding: dict[str, Any]
+) -> None:
     with pytest.raises(ScheduleError, match="has invisible characters"):
         _made(scheduler, **hiding)
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
@@ -320,7 +322,7 @@ def test_it_cannot_hide_anything_in_a_reason(scheduler: Scheduler, propose: str)
         getattr(Assistant(scheduler), propose)(job_id, when, "1h", "because\u200b")
 
 
-def test_what_a_person_wrote_so_may_stay(scheduler: Scheduler) -> None:
+def test_invisible_characters_written_by_a_person_may_stay(scheduler: Scheduler) -> None:
     action = Command(argv=("printf", "\x1b[2J"), stdin="a\tb\n")
     job_id = scheduler.add_job("clear", Manual(), action)
     Assistant(scheduler).update_job(job_id, action=replace(action, stdin="c\td\n"))
@@ -337,7 +339,7 @@ def test_a_token_stays_where_it_went(scheduler: Scheduler, has_source: bool) -> 
     assert _job(scheduler, job_id).action == stored
 
 
-def test_what_it_wrote_is_reported_once_it_can_be_seen(scheduler: Scheduler) -> None:
+def test_invisible_characters_it_wrote_are_reported(scheduler: Scheduler) -> None:
     seen: list[tuple[bool, bool]] = []
 
     def note(_change: object) -> None:

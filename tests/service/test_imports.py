@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spec_strategies import LABELS, QUIET_TIMES, job_files
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model import (
     Command,
@@ -31,12 +31,12 @@ from halo_scheduler.model import (
     StatusReason,
 )
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.transfer.document import read_document, write_document
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
-from halo_scheduler.transfer.exporting import export_all
+from halo_scheduler.transfer.job_files import export_all
 
 _NOW = 1_800_000_000_000
 _TRUE = Command(argv=("true",))
@@ -91,7 +91,7 @@ def test_a_changed_job_keeps_its_state(scheduler: Scheduler) -> None:
     assert (edited.kind, edited.detail["after"]["description"]) == (EventKind.JOB_EDITED, "new")
 
 
-def test_a_changed_schedule_is_planned_anew(scheduler: Scheduler) -> None:
+def test_a_changed_schedule_is_replanned(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("a", Every("5m"), _TRUE)
     _take_in(scheduler, _draft("a", schedule=Every("10m")))
     job = scheduler.get_job(job_id)
@@ -114,7 +114,7 @@ def test_a_new_job_takes_the_name_of_a_renamed_one(scheduler: Scheduler) -> None
     assert names["old backup"].followers == (Follower(job_id=names["backup"].id),)
 
 
-def test_quiet_times_and_limits_are_imported(scheduler: Scheduler) -> None:
+def test_quiet_hours_and_limits_are_imported(scheduler: Scheduler) -> None:
     nights = QuietTime(name="Nights")
     heard: list[Change] = []
     scheduler.subscribe(heard.append)
@@ -143,7 +143,7 @@ def test_a_fault_keeps_everything_out_unless_it_is_skipped(scheduler: Scheduler)
         lambda scheduler: scheduler.settings.change(quiet_times=(QuietTime(name="Nights", start="20:00"),)),
     ],
 )
-def test_a_plan_that_is_no_longer_true_is_refused(
+def test_an_outdated_import_plan_is_refused(
     scheduler: Scheduler, meanwhile: Callable[[Scheduler], object]
 ) -> None:
     scheduler.add_job("a", Manual(), _TRUE)
@@ -158,7 +158,7 @@ def test_a_plan_that_is_no_longer_true_is_refused(
     assert scheduler.list_jobs() == before
 
 
-def test_what_does_not_matter_to_a_plan_may_change_meanwhile(scheduler: Scheduler) -> None:
+def test_unrelated_changes_do_not_invalidate_an_import_plan(scheduler: Scheduler) -> None:
     other = scheduler.add_job("other", Manual(), _TRUE)
     plan = scheduler.imports.plan(Drafts(jobs=(_draft("a"),)))
     scheduler.update_job(other, description="new")
@@ -210,9 +210,7 @@ def test_conditions_that_cannot_be_observed_here_are_faults(
     assert {job.name for job in scheduler.list_jobs()} == {"a", "c"}
 
 
-def test_each_kind_of_condition_is_looked_at_once(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_kind_of_condition_is_probed_once(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
     def check(condition: object) -> ConditionState:
@@ -272,7 +270,7 @@ def test_a_job_takes_the_name_of_one_that_is_pruned(scheduler: Scheduler) -> Non
     quiet_times=st.lists(QUIET_TIMES, max_size=2, unique=True),
     limits=st.dictionaries(LABELS, st.integers(1, 9), max_size=2),
 )
-def test_what_is_exported_can_be_taken_in_elsewhere_and_again(
+def test_an_export_can_be_imported_elsewhere_and_again(
     tmp_path_factory: pytest.TempPathFactory,
     jobs: dict[str, JobSpec],
     quiet_times: list[QuietTime],

@@ -25,13 +25,13 @@ def _refusal(scheduler: Scheduler, wanted: str, *, also_removed: bool = False) -
 
 
 @pytest.mark.parametrize("wanted", ["backup", "abcdef-1", "abcdef"])
-def test_a_name_an_id_or_its_beginning_mean_a_job(scheduler: Scheduler, wanted: str) -> None:
+def test_a_job_is_found_by_name_id_or_id_prefix(scheduler: Scheduler, wanted: str) -> None:
     scheduler.add_job("backup", Manual(), job_id="abcdef-1")
     scheduler.add_job("report", Manual(), job_id="fedcba-1")
     assert find_job(scheduler, wanted).name == "backup"
 
 
-def test_an_id_goes_before_a_name_and_a_name_before_a_beginning(scheduler: Scheduler) -> None:
+def test_an_id_takes_precedence_over_a_name_and_a_name_over_a_prefix(scheduler: Scheduler) -> None:
     scheduler.add_job("first", Manual(), job_id="abcd-1")
     scheduler.add_job("abcd-1", Manual(), job_id="abcd-2")
     scheduler.add_job("abcd", Manual(), job_id="other")
@@ -39,7 +39,7 @@ def test_an_id_goes_before_a_name_and_a_name_before_a_beginning(scheduler: Sched
     assert find_job(scheduler, "abcd").id == "other"
 
 
-def test_a_beginning_of_several_ids_names_them(scheduler: Scheduler) -> None:
+def test_an_ambiguous_prefix_lists_its_jobs(scheduler: Scheduler) -> None:
     for number in range(7):
         scheduler.add_job(f"job {number}", Manual(), job_id=f"abcdefgh-{number}")
     assert _refusal(scheduler, "abcd") == (
@@ -48,7 +48,7 @@ def test_a_beginning_of_several_ids_names_them(scheduler: Scheduler) -> None:
     )
 
 
-def test_three_signs_are_no_beginning(scheduler: Scheduler) -> None:
+def test_three_characters_are_too_short_for_a_prefix(scheduler: Scheduler) -> None:
     scheduler.add_job("backup", Manual(), job_id="abcdef")
     assert _refusal(scheduler, "abc") == "there is no job 'abc'"
     assert _refusal(scheduler, "") == "there is no job ''"
@@ -68,20 +68,20 @@ def test_a_group_suggests_its_own_jobs(scheduler: Scheduler) -> None:
     )
 
 
-def test_the_nearest_name_is_suggested_whatever_its_case(scheduler: Scheduler) -> None:
+def test_the_nearest_name_is_suggested_case_insensitively(scheduler: Scheduler) -> None:
     scheduler.add_job("Nightly Backup", Manual())
     assert _refusal(scheduler, "nightly bakcup").endswith("; did you mean 'Nightly Backup'?")
 
 
 @pytest.mark.parametrize("wanted", ["x" * 100_000, "\udcff", "\x1b]0;evil\x07", "%", "'; DROP TABLE x; --"])
-def test_whatever_is_typed_gives_a_short_sentence_in_one_line(scheduler: Scheduler, wanted: str) -> None:
+def test_any_input_gives_a_short_sentence_in_one_line(scheduler: Scheduler, wanted: str) -> None:
     sentence = _refusal(scheduler, wanted, also_removed=True)
     assert sentence.startswith("there is no job ")
     assert len(sentence) < 200
     assert sentence.isprintable()
 
 
-def test_what_lies_in_the_trash_is_found_only_by_those_who_look_there(scheduler: Scheduler) -> None:
+def test_jobs_in_the_trash_are_found_only_by_trash_commands(scheduler: Scheduler) -> None:
     older = scheduler.add_job("backup", Manual(), job_id="older")
     scheduler.remove_job(older)
     newer = scheduler.add_job("backup", Manual(), job_id="newer")
@@ -99,7 +99,7 @@ def test_what_lies_in_the_trash_is_found_only_by_those_who_look_there(scheduler:
         find_removed(scheduler, "there")
 
 
-def test_a_job_that_cannot_be_read_here_says_so(scheduler: Scheduler) -> None:
+def test_a_job_that_cannot_be_read_is_reported(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("broken", Cron("0 9 * * *", timezone="Europe/Berlin"))
     scheduler._store.database.rows(
         "UPDATE scheduler_jobs SET schedule = ? WHERE id = ?",

@@ -41,7 +41,7 @@ def _former(scheduler: Scheduler, name: str, instead: str) -> Any:
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_a_moved_name_is_what_it_says(scheduler: Scheduler, name: str) -> None:
+def test_a_moved_name_still_works(scheduler: Scheduler, name: str) -> None:
     assert _former(scheduler, name, f"scheduler.{MOVED[name]}") == attrgetter(MOVED[name])(scheduler)
     assert name not in dir(Scheduler)
 

@@ -72,7 +72,7 @@ def test_an_edit_that_is_refused_pauses_nothing(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("word", ["nobody", 5])
-def test_whoever_pauses_is_one_of_those_known(bench: Bench, word: Any) -> None:
+def test_every_pausing_actor_is_known(bench: Bench, word: Any) -> None:
     with pytest.raises(ScheduleError, match="paused_by: must be one of"):
         bench.scheduler.add_job("job", Every("1h"), paused_by=word)
     job_id = bench.scheduler.add_job("other", Every("1h"))

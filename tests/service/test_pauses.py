@@ -55,7 +55,7 @@ def _hinted(bench: Bench, job_id: str) -> list[dict[str, Any]]:
 # --- What is kept of it ---------------------------------------------------------------------------
 
 
-def test_a_pace_is_kept_with_who_gave_it_and_why(bench: Bench, job_id: str) -> None:
+def test_a_pace_is_stored_with_source_and_reason(bench: Bench, job_id: str) -> None:
     bench.scheduler.propose_interval(job_id, "5m", ttl="2h", reason="long queue", source=HintSource.USER)
     job = _job(bench, job_id)
     assert job.hints == Hints(
@@ -72,7 +72,7 @@ def test_a_pace_is_kept_with_who_gave_it_and_why(bench: Bench, job_id: str) -> N
     ]
 
 
-def test_one_run_more_is_kept_with_who_gave_it(bench: Bench, job_id: str) -> None:
+def test_a_single_run_is_stored_with_its_source(bench: Bench, job_id: str) -> None:
     bench.scheduler.propose_next_run(job_id, START + 7 * _MINUTE, source=HintSource.ASSISTANT)
     job = _job(bench, job_id)
     assert job.hints == Hints(
@@ -84,12 +84,12 @@ def test_one_run_more_is_kept_with_who_gave_it(bench: Bench, job_id: str) -> Non
     ]
 
 
-def test_whoever_does_not_say_who_it_is_is_a_program(bench: Bench, job_id: str) -> None:
+def test_without_a_source_a_hint_comes_from_a_program(bench: Bench, job_id: str) -> None:
     bench.scheduler.propose_interval(job_id, "5m")
     assert _job(bench, job_id).hints.source is HintSource.PROGRAM
 
 
-def test_what_is_added_keeps_the_rest_with_its_own_reason_and_expiry(bench: Bench, job_id: str) -> None:
+def test_an_added_hint_keeps_the_other_with_its_reason_and_expiry(bench: Bench, job_id: str) -> None:
     bench.scheduler.propose_interval(job_id, "5m", ttl="2h", reason="one", source=HintSource.USER)
     bench.scheduler.propose_next_run(job_id, START + _MINUTE, ttl="10m", reason="two")
     assert _job(bench, job_id).hints == Hints(
@@ -104,7 +104,7 @@ def test_what_is_added_keeps_the_rest_with_its_own_reason_and_expiry(bench: Benc
     )
 
 
-def test_what_has_expired_does_not_come_back_with_what_is_added(bench: Bench, job_id: str) -> None:
+def test_an_expired_hint_does_not_return_with_an_added_one(bench: Bench, job_id: str) -> None:
     bench.scheduler.propose_interval(job_id, "5m", ttl="1m")
     bench.clock.advance(2 * _MINUTE)
     bench.scheduler.propose_next_run(job_id, START + 50 * _MINUTE)
@@ -173,7 +173,7 @@ def test_advice_for_a_job_that_rests_is_kept_but_moves_nothing(bench: Bench, job
     assert _job(bench, job_id).next_run_at == START + 15 * _MINUTE
 
 
-def test_limits_hold_for_advice_too(bench: Bench) -> None:
+def test_limits_apply_to_hints_too(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("2h"), policy=Policy(limits=Limits(min_ms=_HOUR)))
     bench.scheduler.propose_interval(job_id, "1m")
     assert _job(bench, job_id).next_run_at == START + _HOUR
@@ -204,7 +204,7 @@ def test_advice_brings_a_retry_forward_and_it_stays_a_retry(bench: Bench) -> Non
 # --- Forgetting it --------------------------------------------------------------------------------
 
 
-def test_what_is_cleared_is_planned_as_the_schedule_says(bench: Bench, job_id: str) -> None:
+def test_after_clearing_hints_the_schedule_decides(bench: Bench, job_id: str) -> None:
     bench.scheduler.propose_interval(job_id, "5m")
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)

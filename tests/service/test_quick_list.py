@@ -14,12 +14,12 @@ from halo_scheduler import After, Command, Cron, Every, HttpRequest, Manual, Onc
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreError, StoreTooNewError
 from halo_scheduler.model import Backoff, Caps, Follower, JobStatus, Network, Policy, StatusReason
-from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.service.quick_list import JobLine, Overview
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.secrets import SecretPlace
 
-_SHARED = set(JobLine._fields) - {"waits_until"}
+_SHARED = set(JobLine._fields) - {"waits_until", "resumed_since_run"}
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def _open(path: Path) -> Scheduler:
     return Scheduler.open(path, clock=ManualClock(START))
 
 
-def test_a_line_says_what_the_job_says(path: Path) -> None:
+def test_a_line_has_the_same_values_as_its_job(path: Path) -> None:
     with _open(path) as scheduler:
         scheduler.on_job_due(lambda _job, _run: Outcome.FAILURE)
         follower = scheduler.add_job("follower", Manual(), description="later", group="night")
@@ -91,7 +91,7 @@ def test_the_json_form_has_the_fields_that_an_older_version_did_not_store(path: 
     assert [job.name for job in jobs] == ["old"]
 
 
-def test_what_is_looked_for_is_found_as_elsewhere(path: Path) -> None:
+def test_a_search_finds_the_same_jobs_as_elsewhere(path: Path) -> None:
     with _open(path) as scheduler:
         scheduler.add_job("Backup", Manual(), group="night")
         scheduler.add_job("report", Manual(), description="of the BACKUP")
@@ -108,7 +108,7 @@ def test_what_is_looked_for_is_found_as_elsewhere(path: Path) -> None:
             assert names == [job.name for job in scheduler.list_jobs(**wanted)]
 
 
-def test_questions_and_what_waits_after_other_jobs_stand_beside(path: Path) -> None:
+def test_questions_and_waiting_chain_runs_are_included(path: Path) -> None:
     with _open(path) as scheduler:
         first, then = (scheduler.add_job(name, Manual()) for name in ("first", "then"))
         ask(scheduler, first)
@@ -153,7 +153,7 @@ def test_a_newer_database_is_refused(path: Path) -> None:
         Overview.open(START, path)
 
 
-def test_names_are_those_of_what_there_is(path: Path) -> None:
+def test_names_are_those_of_the_stored_jobs(path: Path) -> None:
     with _open(path) as scheduler:
         scheduler.add_job("b", Manual(), group="night", description="about b")
         scheduler.add_job("a", Manual())

@@ -87,7 +87,7 @@ def test_a_search_gives_signs_of_life_and_can_be_cancelled(scheduler: Scheduler)
     assert list(scheduler.runs.search_output("number", is_cancelled=lambda: True)) == []
 
 
-def test_what_an_active_run_has_printed_is_searched_too(
+def test_output_of_an_active_run_is_searched_too(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = scheduler.add_job("job", Manual())

@@ -31,7 +31,8 @@ from halo_scheduler import (
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import JobStatus, SkipReason, StatusReason
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
+from halo_scheduler.service import engine_control
 from halo_scheduler.service.lookup import require_engine
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -75,7 +76,7 @@ def test_an_added_job_has_its_plan(bench: Bench) -> None:
     assert (job.action, job.status) == (Callback(), JobStatus.IDLE)
 
 
-def test_jobs_are_added_all_or_none(bench: Bench) -> None:
+def test_jobs_are_added_all_or_nothing(bench: Bench) -> None:
     with pytest.raises(ScheduleError, match="already a job named 'a'"):
         bench.scheduler.add_jobs([{"name": "a", "schedule": Manual()}, {"name": "a", "schedule": Manual()}])
     assert bench.scheduler.list_jobs() == []
@@ -103,7 +104,7 @@ def test_a_bad_job_is_not_stored(bench: Bench, given: dict[str, object], message
     assert len(bench.scheduler.list_jobs()) == 1
 
 
-def test_an_update_changes_only_what_is_given(bench: Bench) -> None:
+def test_an_update_changes_only_the_given_fields(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), description="kept")
     bench.clock.advance(60_000)
     bench.scheduler.update_job(job_id, name="renamed")
@@ -245,7 +246,7 @@ def test_jobs_are_listed_by_next_run_and_filtered(bench: Bench) -> None:
         lambda scheduler: scheduler.propose_interval("x", "5m"),
     ],
 )
-def test_what_does_not_exist_is_reported(bench: Bench, call: object) -> None:
+def test_unknown_jobs_are_reported(bench: Bench, call: object) -> None:
     with pytest.raises(JobNotFoundError, match="'x'"):
         call(bench.scheduler)  # type: ignore[operator] # a function of the scheduler
 
@@ -286,7 +287,7 @@ def test_resuming_all_leaves_out_a_once_that_is_past(bench: Bench) -> None:
     assert job.status is JobStatus.IDLE
 
 
-def test_an_edit_of_the_policy_keeps_the_count_of_what_was_passed_over(bench: Bench) -> None:
+def test_an_edit_of_the_policy_keeps_the_count_of_coalesced_slots(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
     bench.scheduler.pause_job(job_id)
     bench.tick()
@@ -297,7 +298,7 @@ def test_an_edit_of_the_policy_keeps_the_count_of_what_was_passed_over(bench: Be
     assert run.passed_over == 5
 
 
-def test_the_log_since_an_instant_has_what_never_started_too(bench: Bench) -> None:
+def test_the_log_since_an_instant_includes_runs_that_never_started(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Once(START + 1_000))
     bench.scheduler.pause_job(job_id, until=START + 5_000)
     bench.tick(10_000)
@@ -384,7 +385,7 @@ def test_a_listener_that_fails_does_not_affect_others(bench: Bench, caplog: pyte
     assert "a listener failed" in caplog.text
 
 
-def test_the_status_tells_who_runs_the_jobs(bench: Bench) -> None:
+def test_the_status_names_the_owner_of_the_lease(bench: Bench) -> None:
     assert bench.scheduler.status().state == "stopped"
     bench.scheduler.add_job("job", Every("1m"))
     bench.tick()
@@ -421,7 +422,7 @@ def test_cron_jobs_are_stored_and_planned(bench: Bench) -> None:
     assert (job.next_run_at, job.next_source) == (START + 9 * _HOUR, Source.CRON)
 
 
-def test_a_once_whose_time_came_in_the_trash_says_so_when_restored(bench: Bench) -> None:
+def test_a_one_time_job_whose_time_passed_in_the_trash_says_so_when_restored(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Once(START + 1_000))
     bench.scheduler.remove_job(job_id)
     bench.tick(2_000)
@@ -458,7 +459,7 @@ def test_some_jobs_are_given_at_once_without_the_removed_and_unknown(bench: Benc
     assert bench.scheduler.jobs.get_many(iter([])) == {}
 
 
-def test_pages_hold_the_jobs_in_the_order_of_the_list(bench: Bench) -> None:
+def test_pages_list_the_jobs_in_order(bench: Bench) -> None:
     schedules = [Manual(), Every("2h"), Every("1h"), Manual(), Every("1h"), Once(START + 5)]
     bench.scheduler.add_jobs(
         [{"name": f"{index}", "schedule": schedule} for index, schedule in enumerate(schedules)]
@@ -518,7 +519,7 @@ def test_many_changes_at_once_are_told_as_one(bench: Bench) -> None:
     assert heard == [Change(ChangeKind.JOB)]
 
 
-def test_what_is_recorded_for_the_time_in_the_trash_is_reported(bench: Bench) -> None:
+def test_slots_missed_in_the_trash_are_recorded(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Once(START + 1_000))
     bench.scheduler.remove_job(job_id)
     bench.clock.advance(2_000)
@@ -608,6 +609,21 @@ def test_a_store_that_cannot_be_written_does_not_keep_the_engine_from_stopping(
     monkeypatch.setattr(bench.scheduler._store.lease, "note_stopping", refuse)
     bench.scheduler.stop()
     assert bench.scheduler.status().state == "stopped"
+
+
+def test_a_waiting_run_is_not_reported_cancelled_while_the_store_cannot_be_written(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreUnavailableError("full")
+
+    waiting = bench.scheduler.trigger(bench.scheduler.add_job("job", Manual()))
+    monkeypatch.setattr(engine_control, "ask_to_stop", lambda *_: True)
+    monkeypatch.setattr(bench.scheduler._store.requests, "withdraw_trigger", refuse)
+    with pytest.raises(StoreUnavailableError, match="full"):
+        bench.scheduler.cancel_run(waiting)
+    monkeypatch.undo()
+    assert [run.id for run in bench.tick()] == [waiting]
 
 
 def test_a_job_in_the_trash_can_be_deleted_for_good(bench: Bench) -> None:

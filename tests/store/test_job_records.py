@@ -74,6 +74,10 @@ _RECORD = JobRecord(
     waits_until=17,
     last_ended_at=19,
     next_keys="morning,2",
+    resumed_since_run=True,
+    pending="20:morning",
+    restarts_at=21,
+    skips_next=True,
 )
 
 
@@ -86,12 +90,12 @@ def test_every_field_comes_back_in_its_place() -> None:
     assert record_of(row).spec == _SPEC
 
 
-def test_what_became_of_a_job_is_of_its_kind() -> None:
+def test_the_state_of_a_job_has_the_right_types() -> None:
     record = record_of(tuple(str(value) if isinstance(value, str) else value for value in row_of(_RECORD)))
     assert (record.waiting_for, record.next_source) == (WaitingFor.CONDITION, Source.BACKOFF)
     for name in ("disabled_reason", "waiting_for", "next_source", "last_outcome", "paused_by", "paused"):
         assert type(getattr(record, name)) is type(getattr(_RECORD, name)), name
 
 
-def test_a_row_as_data_is_what_its_job_is_as_data() -> None:
+def test_a_row_as_data_equals_its_job_as_data() -> None:
     assert data_of(row_of(_RECORD)) == _RECORD.job.to_dict()

@@ -113,7 +113,7 @@ def test_sentences_about_waiting_are_cleared_and_the_rest_is_kept(path: Path, ve
         assert {name: record.waits_until for name, record in jobs.items()} == {
             name: until for name, (_, _, until) in _JOBS.items()
         }
-        runs = store.requests.chain_runs()
+        runs = store.requests.queued(0)
         assert [(run.run_id, run.waiting_for, run.waiting_details) for run in runs] == [
             (run_id, None, NO_DETAILS) for run_id in _CHAIN_RUNS
         ]
@@ -282,7 +282,7 @@ def test_no_run_waits_to_start_when_no_engine_runs(path: Path) -> None:
     store.close()
 
 
-def test_a_note_is_added_to_what_an_older_version_noted(path: Path) -> None:
+def test_a_note_is_added_to_notes_of_an_older_version(path: Path) -> None:
     _make_eighth(path)
     store = Store.open(path, _NOW)
     for run_id in ("code", "fine", "list"):
@@ -353,7 +353,7 @@ def _lease(path: Path, pid: int, start: str, **changes: str | int) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 6, 7, 8])
-def test_the_schema_stays_as_it_is_while_an_older_engine_lives(
+def test_the_schema_is_not_upgraded_while_an_older_engine_lives(
     path: Path, version: int, other_process: int
 ) -> None:
     if version == _WITH_SENTENCES:
@@ -380,7 +380,7 @@ def test_the_schema_stays_as_it_is_while_an_older_engine_lives(
         {"file": "the file that this is a copy of"},
     ],
 )
-def test_an_engine_that_is_gone_or_has_another_file_open_keeps_nobody(
+def test_an_engine_that_is_gone_or_uses_another_file_blocks_no_upgrade(
     path: Path, changes: dict[str, Any]
 ) -> None:
     _make(path, 7)

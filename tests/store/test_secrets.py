@@ -176,7 +176,7 @@ def test_without_a_keyring_a_file_is_offered_and_nothing_is_kept(secrets: Secret
     assert secrets.reader(["A"])() == {"A": _VALUE}
 
 
-def test_a_keyring_that_refuses_is_said_in_one_line(secrets: SecretStore, ring: _MemoryKeyring) -> None:
+def test_a_refusing_keyring_is_reported_in_one_line(secrets: SecretStore, ring: _MemoryKeyring) -> None:
     secrets.set("A", _VALUE, SecretPlace.KEYRING, _NOW)
     ring.is_locked = True
     with pytest.raises(SecretError, match=r"refused it \(it is locked\); .* --in-file B$"):
@@ -222,7 +222,7 @@ def test_a_reader_of_nothing_reads_nothing(secrets: SecretStore, file: Path) -> 
 # --- The file -------------------------------------------------------------------------------------
 
 
-def test_the_file_is_private_whatever_the_umask(secrets: SecretStore, file: Path) -> None:
+def test_the_file_is_private_with_any_umask(secrets: SecretStore, file: Path) -> None:
     before = os.umask(0)
     try:
         secrets.set("A", _VALUE, SecretPlace.FILE, _NOW)
@@ -246,9 +246,7 @@ def test_a_file_open_to_others_is_refused(secrets: SecretStore, file: Path, mode
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'"text"', b"\xff"])
-def test_a_damaged_file_is_reported_and_left_as_it_is(
-    secrets: SecretStore, file: Path, content: bytes
-) -> None:
+def test_a_damaged_file_is_reported_and_not_changed(secrets: SecretStore, file: Path, content: bytes) -> None:
     secrets.set("A", _VALUE, SecretPlace.FILE, _NOW)
     file.write_bytes(content)
     with pytest.raises(SecretError, match="cannot be read"):
@@ -265,7 +263,7 @@ def test_a_file_that_cannot_be_written_is_reported(secrets: SecretStore, file: P
     assert secrets.list() == []
 
 
-def test_what_a_crash_left_half_written_is_not_in_the_way(secrets: SecretStore, file: Path) -> None:
+def test_a_file_half_written_by_a_crash_does_not_matter(secrets: SecretStore, file: Path) -> None:
     file.with_suffix(".part").write_text("{")
     secrets.set("A", _VALUE, SecretPlace.FILE, _NOW)
     assert secrets.reader(["A"])() == {"A": _VALUE}

@@ -8,7 +8,9 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -26,7 +28,7 @@ from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
 from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.settings import AssistantAccess
-from halo_scheduler.store import schema
+from halo_scheduler.store import history, schema
 from halo_scheduler.store.backup import back_up, check, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventKind
@@ -56,7 +58,7 @@ def _insert_twice(store: Store) -> None:
         store.jobs.insert([_record("2", "other"), _record("2", "again")])
 
 
-def test_files_are_private_whatever_the_umask(path: Path) -> None:
+def test_files_are_private_with_any_umask(path: Path) -> None:
     before = os.umask(0)
     try:
         store = Store.open(path, _NOW)
@@ -107,7 +109,7 @@ def test_a_slot_cannot_have_two_runs_of_one_attempt(path: Path) -> None:
     store.close()
 
 
-def test_what_is_due_is_found_by_its_index(path: Path) -> None:
+def test_due_jobs_are_found_by_an_index(path: Path) -> None:
     store = Store.open(path, _NOW)
     plan = store.database.rows(
         "EXPLAIN QUERY PLAN SELECT id FROM scheduler_jobs WHERE next_run_at IS NOT NULL AND run_id IS NULL "
@@ -214,7 +216,7 @@ def test_a_folder_that_may_not_be_written_is_reported() -> None:
 
 
 @pytest.mark.parametrize("content", [b"not a database at all" * 500, b"SQLite format 3\0" + b"x" * 5_000])
-def test_what_is_no_database_is_reported(path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_reported(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     with pytest.raises(StoreDamagedError, match="halo backup restore --latest"):
@@ -244,6 +246,39 @@ def test_a_locked_database_is_reported(path: Path, monkeypatch: pytest.MonkeyPat
         other.jobs.insert([_record()])
     store.close()
     other.close()
+
+
+def test_threads_of_a_process_take_turns_to_write(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store.open(path, _NOW).close()
+    # So SQLite would refuse the second thread at once.
+    monkeypatch.setattr(Database, "open", _open_without_patience(Database.open))
+    inside, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        store = Store(Database.open(path))
+        with store.transaction():
+            inside.set()
+            may_end.wait()
+        store.close()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    inside.wait()
+    store = Store(Database.open(path))
+    threading.Timer(0.05, may_end.set).start()
+    with store.transaction():
+        store.jobs.insert([_record()])
+    holder.join()
+    store.close()
+
+
+def _open_without_patience(really_open: Callable[[Path], Database]) -> Callable[[Path], Database]:
+    def open_one(path: Path) -> Database:
+        database = really_open(path)
+        database._connection.set_busy_timeout(0)
+        return database
+
+    return open_one
 
 
 def test_a_full_disk_loses_nothing_that_was_written(path: Path) -> None:
@@ -319,7 +354,7 @@ def test_a_deleted_journal_is_kept_unless_others_have_begun_a_new_one(
     after.close()
 
 
-def test_the_journal_of_an_open_database_outlives_those_who_come_and_go(path: Path) -> None:
+def test_the_write_ahead_log_of_an_open_database_survives_other_connections(path: Path) -> None:
     store = Store.open(path, _NOW)
     Store.open(path, _NOW).close()
     come_and_go = (
@@ -344,7 +379,7 @@ def test_opening_a_database_twice_keeps_the_locks_of_the_first(path: Path) -> No
     store.close()
 
 
-def test_a_file_that_somebody_empties_is_noticed(path: Path) -> None:
+def test_a_file_that_is_emptied_is_detected(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record()])
     os.truncate(path, 0)
@@ -380,7 +415,7 @@ def test_a_truncated_wal_opens_consistently(path: Path) -> None:
     found.close()
 
 
-def test_a_backup_holds_everything_but_the_output(path: Path) -> None:
+def test_a_backup_contains_everything_but_the_output(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record()])
     store.runs.insert([Run(id="a", job_id="1", trigger=Trigger.SCHEDULE, source=Source.EVERY, slot_at=5)], 1)
@@ -458,7 +493,7 @@ def test_a_damaged_backup_is_not_restored(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_file_that_is_no_backup_of_ours_is_not_restored(path: Path) -> None:
+def test_a_file_that_is_not_our_backup_is_not_restored(path: Path) -> None:
     Store.open(path, _NOW).close()
     empty = path.parent / "backups" / "halo-5.db"
     empty.parent.mkdir()
@@ -469,7 +504,7 @@ def test_a_file_that_is_no_backup_of_ours_is_not_restored(path: Path) -> None:
         restore(path, found, _NOW)
 
 
-def test_what_is_set_aside_is_never_overwritten(path: Path) -> None:
+def test_a_file_set_aside_is_never_overwritten(path: Path) -> None:
     store = Store.open(path, _NOW)
     backup = back_up(store.database, _NOW)
     store.close()
@@ -480,7 +515,7 @@ def test_what_is_set_aside_is_never_overwritten(path: Path) -> None:
 
 def test_a_backup_does_not_prevent_writing(path: Path) -> None:
     store, other = Store.open(path, _NOW), Store.open(path, _NOW)
-    with other.database.reading():
+    with other.database.snapshot():
         other.jobs.all()
         store.jobs.insert([_record()])
         assert other.jobs.all() == []
@@ -712,7 +747,7 @@ def _make_second(path: Path) -> None:
     database.close()
 
 
-def test_a_database_of_the_second_version_keeps_what_it_had(path: Path) -> None:
+def test_a_database_of_the_second_version_keeps_its_data(path: Path) -> None:
     _make_second(path)
     store = Store.open(path, _NOW + 1)
     assert store.database.rows("PRAGMA user_version") == [(max(schema._steps()),)]
@@ -761,7 +796,7 @@ def _make_third(path: Path) -> None:
     database.close()
 
 
-def test_a_database_of_the_third_version_keeps_what_it_had(path: Path) -> None:
+def test_a_database_of_the_third_version_keeps_its_data(path: Path) -> None:
     _make_third(path)
     store = Store.open(path, _NOW + 1)
     assert store.jobs.all() == [_record()]
@@ -804,7 +839,7 @@ def _make_fifth(path: Path, may_edit: str | None) -> None:
     ("may_edit", "access"),
     [("true", AssistantAccess.EDIT), ("false", AssistantAccess.RUN), (None, AssistantAccess.RUN)],
 )
-def test_a_database_of_the_fifth_version_keeps_what_it_had(
+def test_a_database_of_the_fifth_version_keeps_its_data(
     path: Path, may_edit: str | None, access: AssistantAccess
 ) -> None:
     _make_fifth(path, may_edit)
@@ -830,7 +865,7 @@ def test_the_fifth_schema_becomes_the_new_one(path: Path) -> None:
     assert schemas[0] == schemas[1]
 
 
-def test_what_assistants_did_is_found_by_an_index(path: Path) -> None:
+def test_actions_of_assistants_are_found_by_an_index(path: Path) -> None:
     store = Store.open(path, _NOW)
     actor = Actor.assistant("claude-code")
     store.events.append(_NOW, EventKind.JOB_PAUSED, "1", actor=actor, until=None)
@@ -874,7 +909,7 @@ def test_every_page_is_found_by_an_index_and_never_sorted_as_a_whole(
     store.close()
 
 
-def test_pruning_keeps_the_newest_of_each_job_and_what_is_under_way(path: Path) -> None:
+def test_pruning_keeps_the_newest_of_each_job_and_active_runs(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record("1", "one"), _record("2", "two")])
     for index in range(12):
@@ -899,6 +934,27 @@ def test_pruning_keeps_the_newest_of_each_job_and_what_is_under_way(path: Path) 
     store.close()
 
 
+def test_every_outcome_that_is_an_error_counts_as_a_failure(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "ERRORS", (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.CANCELLED))
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    for index, outcome in enumerate((Outcome.SUCCESS, Outcome.FAILURE, Outcome.CANCELLED, Outcome.TIMEOUT)):
+        run = Run(
+            id=outcome,
+            job_id="1",
+            trigger=Trigger.SCHEDULE,
+            source=Source.EVERY,
+            outcome=outcome,
+            started_at=_NOW + index,
+            finished_at=_NOW + index,
+        )
+        store.runs.insert([run], 1)
+    assert [run.id for run in store.history.failures_after(0, [], 10)] == ["timeout", "cancelled", "failure"]
+    store.close()
+
+
 def _ended(run_id: str, reason: SkipReason | None = None) -> Run:
     return Run(
         id=run_id,
@@ -912,7 +968,7 @@ def _ended(run_id: str, reason: SkipReason | None = None) -> Run:
     )
 
 
-def test_slots_that_were_only_held_back_are_pruned_before_real_runs(path: Path) -> None:
+def test_skipped_slots_are_pruned_before_real_runs(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record()])
     held = [SkipReason.CAP, SkipReason.NEEDS_INPUT, SkipReason.NO_WORK]
@@ -926,7 +982,7 @@ def test_slots_that_were_only_held_back_are_pruned_before_real_runs(path: Path) 
     store.close()
 
 
-def test_the_newest_rows_stay_also_when_they_only_say_what_held_a_job_back(path: Path) -> None:
+def test_the_newest_rows_are_kept_even_if_they_are_skipped_slots(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record()])
     runs = [_ended(str(number)) for number in range(8)]
@@ -969,7 +1025,7 @@ def test_questions_are_kept_and_settled_once(path: Path) -> None:
     store.close()
 
 
-def test_the_oldest_open_question_of_each_job_holds_it_back(path: Path) -> None:
+def test_the_oldest_open_question_of_each_job_blocks_it(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record(), _record("2", "other")])
     store.questions.insert([_question(1), _question(2), _question(3, "2")])
@@ -1006,7 +1062,7 @@ def test_open_questions_are_found_without_reading_the_settled_ones(path: Path) -
     store.close()
 
 
-def test_what_jobs_spend_is_added_up_by_day(path: Path) -> None:
+def test_costs_are_added_up_by_day(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record()])
     store.usage.add([("1", "2025-01-01", Spent(1, 0.1)), ("1", "2025-01-01", Spent(1, 0.2))])
@@ -1029,9 +1085,7 @@ def test_a_note_is_added_behind_the_one_that_is_there(path: Path) -> None:
     store.close()
 
 
-def test_what_the_system_says_is_reported_without_its_number(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_error_is_reported_without_its_number(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -1041,7 +1095,7 @@ def test_what_the_system_says_is_reported_without_its_number(
     assert str(caught.value) == f"{path} cannot be used (permission denied); check the folder and the disk"
 
 
-def test_a_file_in_the_place_of_the_folder_is_reported_in_words(tmp_path: Path) -> None:
+def test_a_file_instead_of_the_folder_is_reported_in_words(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("mine")
     for path in (tmp_path / "home" / "halo.db", tmp_path / "home" / "below" / "halo.db"):
         with pytest.raises(StoreUnavailableError, match="there is a file in the place of its folder"):

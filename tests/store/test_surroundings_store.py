@@ -14,7 +14,7 @@ from chain_waits import NETWORK, quiet, waits
 from halo_scheduler import Every, Outcome, Policy, Run, Source, Trigger
 from halo_scheduler.model import NO_DETAILS, JobSpec, PathExists, SkipReason, WaitingFor
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
@@ -53,7 +53,7 @@ def test_due_jobs_are_read_page_by_page(store: Store) -> None:
     assert store.jobs.due(_NOW, 2, (_NOW, "b")) == []
 
 
-def test_only_jobs_that_lack_nothing_but_a_place_are_marked_so_and_each_once(store: Store) -> None:
+def test_only_jobs_that_wait_for_the_limit_alone_are_marked_and_each_once(store: Store) -> None:
     store.jobs.insert(
         [
             _due("new"),
@@ -85,10 +85,10 @@ def test_only_jobs_that_lack_nothing_but_a_place_are_marked_so_and_each_once(sto
         (lambda store: store.jobs.mark_waiting(_NOW, but_for=["a"]), "scheduler_jobs_new_waiting"),
         (lambda store: store.jobs.due_in_group(_NOW, "a"), "scheduler_jobs_due_in_group"),
         (lambda store: store.jobs.due(_NOW, 5, (1, "a")), "scheduler_jobs_due"),
-        (lambda store: store.requests.chain_runs(), "scheduler_requests_chain_at"),
+        (lambda store: store.requests.queued(_NOW), "scheduler_requests_queued"),
     ],
 )
-def test_what_is_asked_at_every_tick_is_found_by_an_index(
+def test_queries_of_every_tick_use_an_index(
     store: Store, monkeypatch: pytest.MonkeyPatch, read: object, index: str
 ) -> None:
     assert callable(read)
@@ -116,7 +116,7 @@ def test_the_next_instant_includes_the_end_of_a_wait(store: Store) -> None:
     assert store.jobs.next_instant(_NOW) == _NOW + 7
 
 
-def test_a_run_causes_one_run_of_each_follower_ever(store: Store) -> None:
+def test_a_run_causes_one_run_of_each_next_job_ever(store: Store) -> None:
     store.jobs.insert([_due("b"), _due("c")])
     run = Run(id="first", job_id="b", trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="cause")
     store.runs.insert([run], 1)
@@ -128,22 +128,23 @@ def test_a_run_causes_one_run_of_each_follower_ever(store: Store) -> None:
 
 def test_chain_runs_wait_by_the_age_of_their_cause_and_are_wanted_once(store: Store) -> None:
     store.requests.append_chain_runs([_wish(2, "late"), _wish(1, "early"), _wish(3, "early")])
-    waiting = store.requests.chain_runs()
+    waiting = store.requests.queued(_NOW)
     assert [request.run_id for request in waiting] == ["run 1", "run 2"]
     assert store.requests.triggers() == store.requests.others() == []
     store.requests.save_waiting([replace(waiting[0], waits_until=7, **waits(NETWORK))])
-    first, second = store.requests.chain_runs()
+    first, second = store.requests.queued(_NOW)
     assert (first.waiting_for, first.waiting_details, first.waits_until) == (*waits(NETWORK).values(), 7)
     assert (second.waiting_for, second.waiting_details, second.waits_until) == (None, NO_DETAILS, None)
-    assert store.requests.withdraw_chain_run("run 1") == first
-    assert store.requests.withdraw_chain_run("run 1") is None
-    assert store.requests.chain_runs() == [second]
+    assert store.requests.find_queued("run 1") == first
+    store.requests.close(first)
+    assert store.requests.find_queued("run 1") is None
+    assert store.requests.queued(_NOW) == [second]
 
 
 _BY_HAND = message(MessageKind.TEXT, text="started manually")
 
 
-def test_what_was_noted_of_an_active_run_is_kept_at_its_end(store: Store) -> None:
+def test_notes_of_an_active_run_are_kept_at_its_end(store: Store) -> None:
     store.jobs.insert([_due("1")])
     runs = [Run(id=name, job_id="1", trigger=Trigger.MANUAL, source=Source.MANUAL) for name in "abc"]
     store.runs.insert(runs, 1)
@@ -179,7 +180,7 @@ def test_one_attempt_of_a_slot_is_found(store: Store) -> None:
     assert store.runs.get_attempt("1", 5, 3) is None
 
 
-def test_a_quiet_time_in_a_zone_that_is_not_known_here_does_not_end_the_others(store: Store) -> None:
+def test_quiet_hours_in_an_unknown_zone_do_not_affect_the_others(store: Store) -> None:
     nights, lunch = QuietTime(name="Nights"), QuietTime(name="Lunch", start="12:00", end="13:00")
     stored = [nights.to_dict(), {**nights.to_dict(), "timezone": "Mars/Olympus"}, 5, lunch.to_dict()]
     store.settings._set_text("quiet_times", json.dumps(stored))
@@ -187,7 +188,7 @@ def test_a_quiet_time_in_a_zone_that_is_not_known_here_does_not_end_the_others(s
     assert store.settings.read().quiet_times == (nights, lunch)
 
 
-def test_what_is_no_list_of_quiet_times_counts_as_none(store: Store) -> None:
+def test_an_invalid_list_of_quiet_hours_counts_as_none(store: Store) -> None:
     assert store.settings.quiet_times() == ()
     nights = QuietTime(name="Nights")
     store.settings.save({"quiet_times": (nights,)})
@@ -197,7 +198,7 @@ def test_what_is_no_list_of_quiet_times_counts_as_none(store: Store) -> None:
         assert store.settings.quiet_times() == ()
 
 
-def test_slots_that_waited_in_vain_are_pruned_before_real_runs(store: Store) -> None:
+def test_slots_with_unmet_conditions_are_pruned_before_real_runs(store: Store) -> None:
     store.jobs.insert([_due("1")])
     reasons = [None, None, SkipReason.CONDITION, SkipReason.QUIET_TIME, None]
     runs = [

@@ -16,8 +16,8 @@ from process_probe import end_all, pids_in
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Prompt, SchedulerShutdownError
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.settings import Agent
-from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.service.scheduler import Scheduler
 
 _PROGRAM = (sys.executable, str(Path(__file__).with_name("fake_agent.py")))

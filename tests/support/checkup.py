@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.doctor.findings import Finding, Mark, Topic
-from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.doctor.scene import Finding, Mark, Scene, Topic
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.store import Store
 
@@ -33,7 +32,7 @@ _LOOK_AND_MEND = """
 import json, os, sys
 from pathlib import Path
 from halo_scheduler.doctor.examination import examine, mend
-from halo_scheduler.doctor.findings import Mark
+from halo_scheduler.doctor.scene import Mark
 examine(Path(sys.argv[1]), 0)
 if os.geteuid() == 0:
     os.setgroups([])

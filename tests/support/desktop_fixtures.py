@@ -6,11 +6,35 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication
 from real_desktop import Desktop
 
 from halo_scheduler.service.scheduler import Scheduler
+from ui.style.theme import Appearance
 
 _PICTURES = Path(__file__).parents[2] / "build" / "e2e"
+
+
+@pytest.fixture
+def styled(qapp: QApplication) -> Iterator[None]:
+    """Let windows have the program's style sheet."""
+    Appearance().apply()
+    yield
+    qapp.setStyleSheet("")
+
+
+@pytest.fixture
+def large_letters(qapp: QApplication) -> Iterator[None]:
+    """Let the program have the letters of a desktop with a large font."""
+    before = qapp.font()
+    large = QFont(before)
+    large.setPointSizeF(17)
+    qapp.setFont(large)
+    Appearance().apply()
+    yield
+    qapp.setStyleSheet("")
+    qapp.setFont(before)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Backoff, Command, Cron, Limits, Policy, Prompt, Retry
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.model import CatchUp, Condition, JobSpec, Notify
 from halo_scheduler.model.settings import Theme
 from halo_scheduler.service.scheduler import Scheduler

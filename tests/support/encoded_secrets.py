@@ -26,6 +26,8 @@ def encoded(secret: str) -> dict[str, bytes]:
         "JSON in capitals": as_json.replace("\\u00fc\\u00df", "\\u00FC\\u00DF"),
         "Go's JSON": as_go,
         "PHP's JSON": as_json.replace("/", "\\/"),
+        "JSON in JSON": json.dumps(json.dumps(secret, ensure_ascii=False), ensure_ascii=False)[3:-3],
+        "ASCII JSON in JSON": json.dumps(as_json)[1:-1],
         "URL path": quote(secret),
         "URL query": quote(secret, safe=""),
         "URL as browsers write it": quote(secret, safe="!'()*~"),

@@ -7,14 +7,26 @@ from pathlib import Path
 
 import pytest
 from machine import Bench
+from stand_in_watcher import StandInWatcher, opened
 
 from halo_scheduler.engine import handle
+from halo_scheduler.triggers import watching
 
 
 @pytest.fixture
 def dead_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let former processes count as dead: on a bench they are this one, which lives on."""
     monkeypatch.setattr(handle, "is_alive", lambda _pid, _start: False)
+
+
+@pytest.fixture
+def stand_in_watchers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[StandInWatcher]]:
+    """Let stand-ins watch every kind of event; they are in this list as soon as they are opened."""
+    opened.clear()
+    kinds = dict.fromkeys(("file", "session", "webhook"), StandInWatcher.__module__)
+    monkeypatch.setattr(watching, "WATCHERS", kinds)
+    yield opened
+    opened.clear()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from http_site import Page, Seen, Site, Visit, open_site
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model.work_source import GithubSource
+from halo_scheduler.model.actions import GithubSource
 from halo_scheduler.work_sources.github import Github
 from halo_scheduler.work_sources.github_memory import GithubMemory
 from halo_scheduler.work_sources.web import Web

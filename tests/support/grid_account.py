@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halo_scheduler import Cron, Every, Outcome, Run, Several, Trigger, count_due
+from halo_scheduler import Cron, Every, Outcome, Policy, Run, Several, Trigger, count_due
 from halo_scheduler.model import PassedReason
 from halo_scheduler.rules.grid import MOST_COUNTED
-from halo_scheduler.schedule.next_run import DueCount, Jitter, jitter_ms, next_run, previous_run
+from halo_scheduler.schedule.next_run import DueCount, previous_run
 from halo_scheduler.schedule.passed_over import read_summary
+from halo_scheduler.schedule.single import Jitter
 
 
 class GridAccount:
     """The grid of a job since it was added, compared with the runs that were recorded for it."""
 
-    def __init__(
-        self, job_id: str, schedule: Every | Cron | Several, added_at: int, jitter_percent: int
-    ) -> None:
-        self._job_id = job_id
+    def __init__(self, job_id: str, schedule: Every | Cron | Several, added_at: int, policy: Policy) -> None:
         self._schedule = schedule
         self._added_at = added_at
-        self._jitter_percent = jitter_percent
-        self._jitter = Jitter(jitter_percent, job_id)
+        self._jitter = Jitter(policy.jitter_percent, job_id, policy.jitter_ms, policy.is_jitter_fixed)
 
     def check(self, log: Sequence[Run]) -> None:
         """Assert that each point up to the newest slot had its run or was counted as passed over by one."""
@@ -64,11 +61,7 @@ class GridAccount:
         point = previous_run(self._schedule, slot_at, anchor_at=self._added_at, jitter=self._jitter)
         if isinstance(self._schedule, Several):
             return point == slot_at
-        return point is not None and slot_at in (point, point + self._jitter_ms(point))
-
-    def _jitter_ms(self, point: int) -> int:
-        following = next_run(self._schedule, point, anchor_at=self._added_at) or point
-        return jitter_ms(self._job_id, point, following - point, self._jitter_percent)
+        return point is not None and slot_at in (point, point + self._jitter.delay_ms(self._schedule, point))
 
 
 def _counted_until(run: Run) -> int:

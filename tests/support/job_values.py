@@ -15,7 +15,7 @@ from halo_scheduler.model import (
     Source,
     Trigger,
 )
-from halo_scheduler.model.quiet_times import Quiet
+from halo_scheduler.model.settings import Quiet
 from halo_scheduler.model.situation import waiting_of
 from ui.main_window.table.job_rows import JobRow, make_row
 

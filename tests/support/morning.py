@@ -10,7 +10,7 @@ import pytest
 from cases import utc_ms
 from machine import Bench
 
-from halo_scheduler import Every, Run
+from halo_scheduler import Entry, Every, Run
 from halo_scheduler.conditions.surroundings import Finding
 from halo_scheduler.model import Condition, PathExists, Schedule
 from halo_scheduler.model.messages import MessageKind, message
@@ -37,7 +37,9 @@ class Disk:
     def find(self, condition: Condition, now_ms: int) -> Finding:  # noqa: ARG002 - as the engine asks
         return Finding(
             self.is_there,
-            None if self.is_there else message(MessageKind.PATH, path="/mnt/disk", is_there=False),
+            None
+            if self.is_there
+            else message(MessageKind.CONDITION_STATE, of="path", path="/mnt/disk", is_there=False),
         )
 
     def watch(self, conditions: Collection[Condition]) -> None:
@@ -55,7 +57,7 @@ class Morning(Bench):
         self.disk = Disk()
         self.job_id = ""
 
-    def add(self, schedule: Schedule = _PERIOD, **rest: Any) -> str:
+    def add(self, schedule: Schedule | list[Entry] = _PERIOD, **rest: Any) -> str:
         self.job_id = self.scheduler.add_job("backup", schedule, **rest)
         self.scheduler.engine.surroundings = self.disk
         self.tick()

@@ -45,7 +45,7 @@ class PaneDesk:
     def show(self, job_id: str) -> None:
         """Show a job, and wait until all of it was read."""
         rows = rows_of(self.scheduler, job_id)
-        self.actions.set_jobs(row.job for row in rows)
+        self.actions.set_jobs([row.job for row in rows], [row.situation for row in rows])
         with self._qtbot.waitSignal(self.pane.times_changed):
             self.pane.show_rows(rows)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
+
 from hypothesis import strategies as st
 
 from halo_scheduler.model import (
@@ -9,13 +12,16 @@ from halo_scheduler.model import (
     After,
     Backoff,
     BodyKind,
+    Calendar,
     Callback,
     Caps,
     CatchUp,
     Command,
     Condition,
     Cron,
+    Entry,
     Every,
+    FileEvent,
     Follower,
     FollowOn,
     HttpRequest,
@@ -29,15 +35,21 @@ from halo_scheduler.model import (
     Network,
     Notify,
     Once,
+    OnFile,
+    OnSession,
+    OnWebhook,
     PathExists,
     Policy,
     Prompt,
     Redirects,
     Retry,
     Schedule,
+    SessionEvent,
+    Shift,
 )
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
-from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.settings import QuietTime, Weekday
+from halo_scheduler.model.time_rules import Dated, calendar_for
 
 TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20) | st.sampled_from(
     [
@@ -70,6 +82,19 @@ _CODES = {
     "grace": INTERVALS,
 }
 
+_NAMES = LABELS | st.sampled_from(["*.pdf", 'a "b"; c', '"', '""', "100%.txt", "x.", "ä b"])
+EVENTS: st.SearchStrategy[Schedule] = st.one_of(
+    st.builds(
+        OnFile,
+        st.builds(lambda root, name: f"{root}{name}", st.sampled_from(["/", "~/", "/srv/My in/"]), _NAMES),
+        _NAMES.filter(lambda name: "/" not in name),
+        st.sampled_from(FileEvent),
+        INTERVALS,
+    ),
+    st.builds(OnFile, st.sampled_from(["/", "~", "~/Inbox"])),
+    st.builds(OnSession, st.sampled_from(SessionEvent), st.none() | INTERVALS),
+    st.just(OnWebhook()),
+)
 SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
     st.builds(Every, INTERVALS),
     st.builds(After, INTERVALS),
@@ -132,7 +157,7 @@ CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
     st.builds(Load, below=st.floats(0.001, 10_000) | st.integers(1, 9)),
     st.builds(PathExists, path=LABELS.map("/{}".format)),
 )
-POLICIES = st.builds(
+_PLAIN_POLICIES = st.builds(
     Policy,
     time_limit=st.none() | INTERVALS,
     catch_up=st.sampled_from(CatchUp),
@@ -143,7 +168,6 @@ POLICIES = st.builds(
     ),
     retry=st.builds(Retry, attempts=st.integers(0, 9), delay_ms=_DELAYS),
     limits=st.sampled_from([Limits(), Limits(min_ms=1, max_ms=2), Limits(max_ms=86_400_000)]),
-    jitter_percent=st.integers(0, 10),
     notify=st.sampled_from(Notify),
     caps=st.builds(
         Caps,
@@ -157,10 +181,39 @@ POLICIES = st.builds(
     keep_awake=st.booleans(),
     assistants_may_run=st.booleans(),
 )
+POLICIES = st.builds(
+    lambda policy, spread, is_fixed: replace(policy, **spread, is_jitter_fixed=is_fixed),
+    _PLAIN_POLICIES,
+    st.one_of(
+        st.integers(0, 10).map(lambda percent: {"jitter_percent": percent}),
+        INTERVALS.map(lambda most: {"jitter": most}),
+    ),
+    st.booleans(),
+)
+_DATES = st.dates(date(1970, 1, 1), date(9998, 12, 31)).map(date.isoformat)
+CALENDARS = st.builds(
+    lambda only, excluded, dates, shift: Calendar(
+        only=only, excluded=(*excluded, *dates), shift=shift if only or excluded or dates else None
+    ),
+    only=st.sampled_from([(), ("weekdays",), ("weekends", "2026-12-24")]),
+    excluded=st.sampled_from([(), ("2026-12-25",)]),
+    dates=st.lists(_DATES, max_size=3),
+    shift=st.none() | st.sampled_from(Shift),
+)
+ENTRIES = st.one_of(
+    st.builds(
+        lambda schedule, calendar, **days: Entry(schedule, calendar=calendar_for(schedule, calendar), **days),
+        SCHEDULES.filter(lambda schedule: isinstance(schedule, Dated)),
+        CALENDARS,
+        from_date=st.sampled_from([None, "1970-01-01", "2026-05-01"]),
+        until_date=st.sampled_from([None, "2038-05-01", "9998-12-31"]),
+    ),
+    st.builds(Entry, SCHEDULES.filter(lambda schedule: not isinstance(schedule, Manual))),
+)
 SPECS = st.builds(
     JobSpec,
     name=LABELS,
-    schedule=SCHEDULES,
+    schedule=SCHEDULES | st.lists(ENTRIES, min_size=1, max_size=3, unique_by=lambda one: one.timing),
     action=ACTIONS,
     description=TEXTS,
     group=st.none() | LABELS,

@@ -227,6 +227,10 @@ class ScreenSaverService(StandIn):
         self._idle_ms = idle_ms
         self.signal(self.PATH, self.NAME, "ActiveChanged", "b", (True,))
 
+    def tell_of_end(self) -> None:
+        """Tell that somebody has ended the screen saver."""
+        self.signal(self.PATH, self.NAME, "ActiveChanged", "b", (False,))
+
     def answer(self, method: str, call: Message) -> Answer | None:  # noqa: ARG002 - takes no arguments
         return ("u", (self._idle_ms,)) if method == "GetSessionIdleTime" else None
 
@@ -247,8 +251,16 @@ class LoginService(StandIn):
     NAME = "org.freedesktop.login1"
 
     def __init__(
-        self, buses: Buses, *, is_idle: bool = False, idle_since_us: int = 0, **strangeness: Any
+        self,
+        buses: Buses,
+        *,
+        is_idle: bool = False,
+        idle_since_us: int = 0,
+        sessions: tuple[str, ...] = (),
+        **strangeness: Any,
     ) -> None:
+        """`sessions` are the ids of those in which the user is logged in."""
+        self.sessions = sessions
         self._is_idle = is_idle
         self._idle_since_us = idle_since_us
         self._given: dict[int, Inhibitor] = {}
@@ -273,6 +285,24 @@ class LoginService(StandIn):
             "/org/freedesktop/login1", f"{self.NAME}.Manager", "PrepareForSleep", "b", (is_going_to_sleep,)
         )
 
+    @staticmethod
+    def session_path(name: str) -> str:
+        """Return the path of a session, whose name begins with a digit."""
+        return f"/org/freedesktop/login1/session/_3{name}"
+
+    def tell_of_login(self) -> None:
+        """Tell of the newest session."""
+        body = (self.sessions[-1], self.session_path(self.sessions[-1]))
+        self.signal("/org/freedesktop/login1", f"{self.NAME}.Manager", "SessionNew", "so", body)
+
+    def tell_of_unlocking(self, way: str, name: str) -> None:
+        """Tell that a session was unlocked, by the signal of that name or by a property."""
+        path, interface = self.session_path(name), f"{self.NAME}.Session"
+        if way == "Unlock":
+            self.signal(path, interface, way)
+        else:
+            self._tell_of_properties(path, interface, {way: ("b", False)})
+
     def set_idle(self, is_idle: bool, since_us: int) -> None:
         """Do as when a desktop tells that its user is away."""
         self._is_idle, self._idle_since_us = is_idle, since_us
@@ -285,7 +315,13 @@ class LoginService(StandIn):
             os.close(end)
 
     def properties(self) -> dict[str, tuple[str, Any]]:
-        return {"IdleHint": ("b", self._is_idle), "IdleSinceHintMonotonic": ("t", self._idle_since_us)}
+        return {
+            "IdleHint": ("b", self._is_idle),
+            "IdleSinceHintMonotonic": ("t", self._idle_since_us),
+            "Sessions": ("a(so)", [(name, self.session_path(name)) for name in self.sessions]),
+            "Class": ("s", "user"),
+            "Remote": ("b", False),
+        }
 
     def answer(self, method: str, call: Message) -> Answer | None:
         if method != "Inhibit":

@@ -21,7 +21,7 @@ from halo_scheduler.model import (
     SkipReason,
     WaitingFor,
 )
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord

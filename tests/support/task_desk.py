@@ -8,7 +8,7 @@ from pathlib import Path
 from github_site import REPOSITORY, TOKEN, GithubSite
 from machine import START
 
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from halo_scheduler.work_sources.item import Verdict
 from halo_scheduler.work_sources.web import Web
 from halo_scheduler.work_sources.work_desk import WorkDesk

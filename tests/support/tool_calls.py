@@ -7,7 +7,7 @@ from typing import Any
 from halo_scheduler import Command, HttpRequest, Prompt
 from halo_scheduler.mcp.server import _TOOLS, _answer
 from halo_scheduler.model import Action, Job
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from halo_scheduler.service.scheduler import Scheduler
 
 SECRET_NAME = "GITHUB_TOKEN"  # noqa: S105 - a name

@@ -8,9 +8,9 @@ import pytest
 from timing import at_most_ms
 
 from halo_scheduler.model import After, Cron, JobSpec, Manual, Prompt
-from halo_scheduler.model.work_source import GithubSource
+from halo_scheduler.model.actions import GithubSource
 from halo_scheduler.transfer.drafts import Drafts
-from halo_scheduler.transfer.exporting import read_jobs
+from halo_scheduler.transfer.job_files import read_jobs
 from halo_scheduler.transfer.text_file import FileError
 
 _AGENT = """\
@@ -84,11 +84,11 @@ def test_each_schedule_becomes_a_prompt_in_the_group_of_its_agent() -> None:
     )
 
 
-def test_what_is_not_kept_is_reported() -> None:
+def test_settings_that_are_not_kept_are_reported() -> None:
     notes = {draft.spec.name: draft.notes for draft in _read(_AGENT).jobs}
     assert notes["coder/issues"] == ("not kept: system_prompt, work_source.exclude_labels",)
     assert notes["coder/hook"] == (
-        "a webhook started it; here it is run by hand or after another job",
+        "a webhook started it; here it runs manually or after another job",
         "not kept: system_prompt, outputToFile, work_source.exclude_labels",
     )
     assert notes["coder/talk"][0].startswith("a chat started it")
@@ -116,7 +116,7 @@ def test_a_workspace_is_found_from_the_folder_of_the_file(place: str, directory:
     assert _prompt(spec).directory == directory
 
 
-def test_from_standard_input_a_folder_stays_as_it_is() -> None:
+def test_from_standard_input_a_folder_is_not_changed() -> None:
     (spec,) = _specs("name: a\nworkspace: code\nschedules: {s: {type: chat}}\n", name="").values()
     assert _prompt(spec).directory == "code"
 
@@ -185,7 +185,7 @@ def test_a_schedule_that_is_none_is_a_fault_with_its_line(schedule: str, fault: 
         ("version: 1\nagents: [{path: a.yaml}]\n", "line 2: this is a fleet file"),
     ],
 )
-def test_what_is_no_agent_is_refused(text: str, refusal: str) -> None:
+def test_files_that_are_not_agents_are_refused(text: str, refusal: str) -> None:
     with pytest.raises(FileError, match=re.escape(refusal)):
         _read(text)
 
@@ -196,7 +196,7 @@ def test_an_agent_of_too_much_is_refused() -> None:
         read_jobs(f"name: a\nschedules:\n{schedules}".encode(), "a.yaml")
 
 
-def test_what_all_schedules_share_is_not_copied_without_end() -> None:
+def test_shared_values_of_many_schedules_are_not_copied_endlessly() -> None:
     schedules = "".join(f"  s{number}: {{type: chat}}\n" for number in range(1_000))
     with pytest.raises(FileError, match="line 3: what its 1000 jobs share is too long for so many"):
         read_jobs(f"name: a\nprompt: {'x' * 30_000}\nschedules:\n{schedules}".encode(), "a.yaml")

@@ -74,7 +74,7 @@ def test_one_single_time_is_a_time() -> None:
         ("1,:00", "the hour '' is not understood"),
     ],
 )
-def test_what_cron_cannot_say_is_refused_with_the_reason(event: str, reason: str) -> None:
+def test_events_that_cron_cannot_express_are_refused_with_the_reason(event: str, reason: str) -> None:
     with pytest.raises(ScheduleError, match=reason):
         read_calendar_event(event)
 

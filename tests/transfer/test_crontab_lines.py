@@ -31,7 +31,7 @@ def test_percent_signs_are_read_as_cron_reads_them(field: str, command: str, std
 
 
 @given(_SIGNS, _LINES)
-def test_what_can_be_written_is_read_back(command: str, stdin: str) -> None:
+def test_written_lines_are_read_back(command: str, stdin: str) -> None:
     try:
         field = command_field(command, stdin)
     except ValueError:
@@ -54,6 +54,6 @@ def test_what_can_be_written_is_read_back(command: str, stdin: str) -> None:
         ("a", "one\\\ntwo\n", "backslash at the end of a line"),
     ],
 )
-def test_what_cannot_be_written_says_why(command: str, stdin: str, reason: str) -> None:
+def test_lines_that_cannot_be_written_give_the_reason(command: str, stdin: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         command_field(command, stdin)

@@ -11,13 +11,13 @@ import pytest
 from timing import at_most_ms
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import After, Backoff, Command, Cron
+from halo_scheduler.model import After, Backoff, Command, Cron, OnSession
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.crontab_lines import name_of_command, name_of_comment
 from halo_scheduler.transfer.crontab_reading import read_crontab
 from halo_scheduler.transfer.crontab_writing import write_crontab
 from halo_scheduler.transfer.drafts import Draft, Drafts
-from halo_scheduler.transfer.exporting import read_jobs
+from halo_scheduler.transfer.job_files import read_jobs
 from halo_scheduler.transfer.text_file import FileError
 from halo_scheduler.transfer.timer_reading import Machine
 
@@ -32,7 +32,7 @@ def _read(text: str) -> Drafts:
 def _job(draft: Draft) -> dict[str, Any]:
     """Return what a line became, without what is as usual."""
     spec, action = draft.spec, draft.spec.action
-    assert isinstance(spec.schedule, Cron | After)
+    assert isinstance(spec.schedule, Cron | After | OnSession)
     assert isinstance(action, Command)
     rest = {
         "zone": spec.schedule.timezone if isinstance(spec.schedule, Cron) else None,
@@ -42,7 +42,8 @@ def _job(draft: Draft) -> dict[str, Any]:
         "directory": action.directory,
         "description": spec.description,
     }
-    when = {"cron": spec.schedule.cron} if isinstance(spec.schedule, Cron) else {"after": spec.schedule.after}
+    when = spec.schedule.to_dict()
+    when = {name: when[name] for name in ("cron", "after", "on") if name in when}
     found = {"line": draft.line, "name": spec.name, **when, "command": action.line}
     return found | {key: value for key, value in rest.items() if value}
 
@@ -71,7 +72,7 @@ def test_all_of_them_are_imported_and_then_nothing_more(tmp_path: Path) -> None:
                 scheduler.remove_job(job.id)
 
 
-def test_what_was_changed_by_hand_is_not_undone_by_the_same_crontab(tmp_path: Path) -> None:
+def test_manual_changes_are_not_undone_by_the_same_crontab(tmp_path: Path) -> None:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(1_800_000_000_000)) as scheduler:
         drafts = _read("0 1 * * * /opt/x")
         scheduler.imports.apply(scheduler.imports.plan(drafts))
@@ -95,7 +96,7 @@ def test_cron_neither_stops_a_run_nor_gives_up() -> None:
     assert (policy.time_limit, policy.max_errors, policy.backoff) == (None, 0, Backoff.none())
 
 
-def test_what_cron_does_not_fill_in_is_reported_once() -> None:
+def test_variables_that_cron_does_not_expand_are_reported_once() -> None:
     first, second = _read("PATH=$HOME/bin\n@daily x\n@daily y").jobs
     assert first.notes == ("PATH=$HOME/bin is taken as it is: no $ is filled in there",)
     assert second.notes == ()
@@ -121,12 +122,12 @@ def test_an_empty_shell_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["hello", "To whom it may concern,\nthis is a letter about five words.\n"])
-def test_what_is_no_crontab_is_refused(text: str) -> None:
+def test_files_that_are_not_crontabs_are_refused(text: str) -> None:
     with pytest.raises(FileError, match="line 1: this is neither a Halo file nor a crontab"):
         read_jobs(text.encode())
 
 
-def test_the_first_word_of_a_users_crontab_is_a_program_whatever_users_there_are() -> None:
+def test_the_first_word_of_a_user_crontab_is_a_program_whatever_users_exist() -> None:
     text = "0 1 * * * mail -s 'It is 10' joe\n0 2 * * * root /opt/backup\n"
     assert [draft.spec.name for draft in read_jobs(text.encode(), "/home/me/crontab").jobs] == [
         "mail",
@@ -152,7 +153,7 @@ def test_lines_of_other_users_are_listed() -> None:
     assert [_job(draft)["command"] for draft in drafts.jobs] == ["/opt/x"]
 
 
-def test_a_file_of_the_system_is_known_by_its_place_or_by_being_told() -> None:
+def test_a_system_crontab_is_recognised_by_its_path_or_an_option() -> None:
     machine = Machine(user="me")
     for name, is_system in (
         ("/etc/crontab", False),

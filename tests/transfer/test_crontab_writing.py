@@ -18,12 +18,15 @@ from halo_scheduler.model import (
     Follower,
     JobSpec,
     Once,
+    OnSession,
+    OnWebhook,
     Prompt,
     Reminder,
     Schedule,
+    SessionEvent,
     action_from_dict,
 )
-from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.transfer.crontab_reading import read_crontab
 from halo_scheduler.transfer.crontab_writing import write_crontab
 
@@ -65,6 +68,8 @@ def test_a_command_is_written_for_a_plain_shell(action: Command, line: str) -> N
             "it runs 5 minutes after it finishes, and cron does not know when runs end",
         ),
         (Command(argv=("x",)), Once(5), "it runs once"),
+        (Command(argv=("x",)), OnSession(SessionEvent.BOOT, "5m"), "it runs 5 minutes after boot"),
+        (Command(argv=("x",)), OnWebhook(), "it runs when its webhook is called"),
         (Reminder(title="Stand up"), _CRON, "it is a reminder"),
         (Callback("f"), _CRON, "it calls a function of another program"),
         (Prompt(text="x"), _CRON, "it asks an agent"),
@@ -72,8 +77,12 @@ def test_a_command_is_written_for_a_plain_shell(action: Command, line: str) -> N
         (Command(argv=("x",)), Cron("0 0 * * MON#2"), "cron has no last days and no nth weekdays"),
     ],
 )
-def test_what_cron_cannot_do_is_reported(action: Any, schedule: Schedule, reason: str) -> None:
+def test_settings_that_cron_cannot_express_are_listed(action: Any, schedule: Schedule, reason: str) -> None:
     assert _written(action, schedule) == f"# job: {reason}"
+
+
+def test_a_job_that_runs_at_boot_is_a_line() -> None:
+    assert _written(Command(argv=("x",)), OnSession(SessionEvent.BOOT)) == "@reboot x"
 
 
 def test_six_fields_without_seconds_are_five() -> None:
@@ -88,7 +97,7 @@ def test_the_shell_that_cron_sets_by_itself_is_not_set(shell: str, line: str) ->
     assert _written(command, Cron("0 9 * * *")) == f"0 9 * * * {line}"
 
 
-def test_what_runs_after_a_job_is_not_kept() -> None:
+def test_next_jobs_are_not_kept() -> None:
     text = write_crontab(
         [JobSpec(name="a", schedule=_CRON, action=Command(argv=("x",)), followers=(Follower(job_id="b"),))]
     )

@@ -14,6 +14,8 @@ from timing import at_most_ms
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import (
     Command,
+    Cron,
+    Entry,
     Every,
     Follower,
     FollowOn,
@@ -23,7 +25,9 @@ from halo_scheduler.model import (
     Policy,
     Retry,
 )
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.calendars import Calendar, Shift
+from halo_scheduler.model.schedules import combine
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.transfer.document import (
     Document,
     read_document,
@@ -46,7 +50,8 @@ def _specs(drafts: Drafts) -> dict[str, JobSpec]:
 
 def _as_kept(spec: JobSpec) -> JobSpec:
     """Return a job with all that a file keeps: where it would count from if it had an interval is not."""
-    return spec if isinstance(spec.schedule, Every) else replace(spec, anchor_at=0)
+    has_anchor = any(isinstance(one.schedule, Every) and one.anchor_at is None for one in spec.schedules)
+    return spec if has_anchor else replace(spec, anchor_at=0)
 
 
 @settings(max_examples=40)
@@ -85,7 +90,7 @@ jobs:
 """
 
 
-def test_words_without_quotes_are_what_their_place_wants() -> None:
+def test_words_without_quotes_have_the_type_of_their_field() -> None:
     backup, report = _read(_BACKUP)
     action = backup.spec.action
     assert isinstance(action, Command)
@@ -193,13 +198,13 @@ def test_a_file_of_another_form_is_refused(content: bytes, refusal: str) -> None
         read_document(content)
 
 
-def test_a_file_may_hold_one_job_alone() -> None:
+def test_a_file_may_contain_a_single_job() -> None:
     spec = JobSpec(name="backup", schedule=Every("5m"), action=Command(argv=("true",)), anchor_at=60_000)
     (draft,) = _read(write_job(spec, {}, job_id="b").encode())
     assert (draft.job_id, draft.anchor_at, replace(draft.spec, anchor_at=60_000)) == ("b", 60_000, spec)
 
 
-def test_a_follower_that_nobody_can_name_keeps_its_id() -> None:
+def test_a_next_job_without_a_known_name_keeps_its_id() -> None:
     spec = JobSpec(
         name="backup",
         schedule=Manual(),
@@ -234,7 +239,7 @@ def test_a_time_in_utc_is_shown_in_the_time_of_the_machine() -> None:
     assert read_job(text.encode()).spec.schedule == Once(1_900_000_000_000)
 
 
-def test_files_are_the_same_whatever_the_order_of_the_jobs() -> None:
+def test_files_do_not_depend_on_the_order_of_the_jobs() -> None:
     specs = {name: JobSpec(name=name, schedule=Manual(), action=Command(argv=("true",))) for name in "bca"}
     turned = dict(reversed(specs.items()))
     assert write_document(Document(jobs=specs)) == write_document(Document(jobs=turned))
@@ -271,14 +276,72 @@ def test_secrets_are_named_but_never_there() -> None:
     ],
     ids=range(6),
 )
-def test_a_file_of_too_much_is_refused_before_it_is_looked_at(content: str, refusal: str) -> None:
+def test_a_huge_file_is_refused_before_it_is_parsed(content: str, refusal: str) -> None:
     with at_most_ms(5_000), pytest.raises(FileError, match=re.escape(refusal)):
         read_document(content.encode(), is_json=content.startswith("{"))
 
 
-def test_too_many_quiet_times_are_one_fault() -> None:
+def test_too_many_quiet_hours_are_one_error() -> None:
     with at_most_ms(2_000):
         drafts = read_document(f"version: 1\nquiet_times: [{'{},' * 9_000}]\n".encode())
     assert [str(fault) for fault in drafts.faults] == [
         "line 2, quiet_times: at most 100 quiet hours can be stored"
     ]
+
+
+# --- Plain words --------------------------------------------------------------------------------------
+
+
+def _worded(words: str) -> bytes:
+    return f"version: 1\nname: tea\nwhen: {words}\naction: {{kind: command, argv: ['true']}}\n".encode()
+
+
+def test_a_file_gives_the_schedule_in_plain_words() -> None:
+    assert read_job(_worded("every weekday at 9")).spec.schedule == Cron("0 9 * * 1-5")
+    two = read_job(_worded("every 15 minutes; every Monday at 8")).spec
+    assert [entry.schedule for entry in two.schedules] == [Every("15m"), Cron("0 8 * * 1")]
+    dated = read_job(_worded("24 Dec 2026 at 18:00 UTC")).spec.schedule
+    assert isinstance(dated, Once)
+
+
+@pytest.mark.parametrize("words", ["in 20 minutes", "tomorrow at 9:00", "next Monday at 8:00"])
+def test_words_that_mean_another_date_each_day_are_refused_in_a_file(words: str) -> None:
+    with pytest.raises(FileError, match="a file needs the date itself") as refusal:
+        read_job(_worded(words))
+    assert (refusal.value.line, refusal.value.path) == (3, "when")
+
+
+def test_unclear_words_and_a_second_schedule_are_refused_in_a_file() -> None:
+    with pytest.raises(FileError, match="it is not clear") as refusal:
+        read_job(_worded("every 2nd friday"))
+    assert (refusal.value.line, refusal.value.path) == (3, "when")
+    with pytest.raises(FileError, match="give either schedule, schedules or when"):
+        read_job(_worded("every day at 9\nschedule: {every: 15m}"))
+    with pytest.raises(FileError, match="must be text"):
+        read_job(_worded("[5]"))
+
+
+def test_a_file_keeps_the_parameters_of_each_schedule() -> None:
+    entries = (Entry(Every("1h"), parameters={"mode": "quick"}),)
+    for schedules in (entries, (*entries, Entry(Cron("0 9 * * *")))):
+        spec = JobSpec(name="tea", schedule=combine(schedules), parameters={"mode": "full"})
+        written = write_job(spec, {})
+        assert read_job(written.encode()).spec == spec
+        assert JobSpec.from_dict(spec.to_dict()) == spec
+
+
+def test_a_wrong_parameter_of_a_schedule_is_told_with_its_place() -> None:
+    with pytest.raises(FileError, match="must be") as refusal:
+        read_job(
+            b"version: 2\nname: tea\nparameters: {mode: full}\naction: {kind: command, argv: ['true']}\n"
+            b"schedules:\n- {every: 1h, parameters: [5]}\n"
+        )
+    assert refusal.value.path == "schedules[0].parameters"
+
+
+def test_days_of_a_schedule_are_read_back() -> None:
+    days = Calendar(only=("weekdays",), excluded=("2030-12-24",), shift=Shift.NEXT)
+    spec = JobSpec(name="a", schedule=[Entry(Cron("0 9 1 * *"), calendar=days)])  # type: ignore[arg-type]
+    document = Document(jobs={"a": spec}, quiet_times=(), group_limits={})
+    read = _specs(read_document(write_document(document).encode()))
+    assert read["a"].schedule == spec.schedule

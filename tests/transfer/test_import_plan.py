@@ -21,8 +21,7 @@ from halo_scheduler.model import (
     Prompt,
     Retry,
 )
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.settings import QuietTime, Settings
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
 from halo_scheduler.transfer.import_changes import (
     FieldChange,
@@ -112,7 +111,7 @@ def test_of_twins_in_two_files_both_are_named() -> None:
     ]
 
 
-def test_a_job_whose_name_we_made_up_is_found_by_what_it_does() -> None:
+def test_a_job_with_a_generated_name_is_matched_by_its_definition() -> None:
     says = frozenset({"schedule", "action"})
     lines = [
         replace(_draft(name, schedule=Cron("@daily")), says=says, has_made_up_name=True)
@@ -135,7 +134,7 @@ def test_a_job_whose_name_we_made_up_is_found_by_what_it_does() -> None:
     assert list(_plan(*lines, jobs={"4": jobs["4"]}).new_ids) == ["true", "true 2", "b"]
 
 
-def test_what_is_the_same_is_not_changed() -> None:
+def test_unchanged_jobs_are_not_changed() -> None:
     spec = _spec("a", schedule=Every("5m"), anchor_at=5, description="x", policy=Policy(max_errors=3))
     same = _draft("a", schedule=Every("5m"), description="x", policy=Policy(max_errors=3))
     plan = _plan(same, jobs={"1": spec})
@@ -143,7 +142,7 @@ def test_what_is_the_same_is_not_changed() -> None:
     assert plan.unchanged == ("a",)
 
 
-def test_where_a_job_counts_from_is_kept_unless_the_file_says_so() -> None:
+def test_the_anchor_is_kept_unless_the_file_sets_it() -> None:
     spec = _spec("a", schedule=Every("5m"), anchor_at=60_000)
     draft = _draft("a", schedule=Every("10m"))
     (kept,) = _plan(draft, jobs={"1": spec}).changed
@@ -179,19 +178,19 @@ def test_another_kind_of_schedule_is_one_change() -> None:
     assert FieldChange("schedule", {"every": "1d"}, {"cron": "@daily"}) in changed.changes
 
 
-def test_a_file_that_speaks_of_little_leaves_the_rest_alone() -> None:
+def test_a_short_file_leaves_omitted_fields_alone() -> None:
     before = _spec("a", policy=Policy(max_errors=9), description="mine", group="g")
     draft = replace(_draft("a", schedule=Cron("@daily")), says=frozenset({"schedule", "action"}))
     (changed,) = _plan(draft, jobs={"1": before}).changed
     assert changed.after == replace(before, schedule=Cron("@daily"))
 
 
-def test_followers_are_found_in_the_file_then_among_the_jobs() -> None:
+def test_next_jobs_are_found_in_the_file_then_among_stored_jobs() -> None:
     plan = _plan(_draft("a", "b", "old"), _draft("b"), jobs={"o": _spec("old")})
     assert plan.created[0].spec.followers == (Follower(job_id="new-b"), Follower(job_id="o"))
 
 
-def test_a_follower_is_found_by_the_name_it_will_have() -> None:
+def test_a_next_job_is_found_by_its_new_name() -> None:
     jobs = {"o": _spec("old")}
     plan = _plan(_draft("a", "newer"), _draft("newer", job_id="o"), jobs=jobs)
     assert plan.created[0].spec.followers == (Follower(job_id="o"),)
@@ -200,13 +199,13 @@ def test_a_follower_is_found_by_the_name_it_will_have() -> None:
     ]
 
 
-def test_a_renamed_follower_is_no_change_of_what_it_follows() -> None:
+def test_a_renamed_next_job_does_not_change_its_predecessor() -> None:
     jobs = {"a": _spec("a", followers=(Follower(job_id="b"),)), "b": _spec("b")}
     plan = _plan(_draft("a", "c"), _draft("c", job_id="b"), jobs=jobs)
     assert plan.unchanged == ("a",)
 
 
-def test_a_follower_by_id_is_one_that_is_there_or_was_there() -> None:
+def test_a_next_job_by_id_must_exist_or_have_existed() -> None:
     def following(job_id: str) -> Draft:
         return replace(_draft("a"), followers=(NamedFollower(job_id=job_id, on=FollowOn.ALWAYS),))
 
@@ -257,7 +256,7 @@ def test_a_name_that_is_not_given_up_is_not_free() -> None:
 
 
 @pytest.mark.parametrize("followers", [("a",), ("b", "b")])
-def test_a_job_follows_neither_itself_nor_twice(followers: tuple[str, ...]) -> None:
+def test_a_job_follows_neither_itself_nor_another_twice(followers: tuple[str, ...]) -> None:
     plan = _plan(_draft("a", *followers), _draft("b"))
     assert len(plan.faults) == 1
     assert list(plan.new_ids) == ["b"]
@@ -285,7 +284,7 @@ def test_cycles_that_share_jobs_are_all_refused() -> None:
     assert "followers: a → b → a: these jobs would start each other" in _faults(plan)[0]
 
 
-def test_a_cycle_that_shares_only_what_is_there_already_is_refused_too() -> None:
+def test_a_cycle_through_stored_jobs_is_refused_too() -> None:
     jobs = {"x": _spec("x", followers=(Follower(job_id="1"), Follower(job_id="2")))}
     jobs |= {"1": _spec("a"), "2": _spec("b")}
     plan = _plan(_draft("a", "x"), _draft("b", "x"), jobs=jobs)
@@ -317,7 +316,7 @@ def test_a_new_time_that_is_past_leaves_a_job_out() -> None:
     assert list(plan.new_ids) == ["b"]
 
 
-def test_what_would_follow_but_is_past_is_left_out_and_no_fault() -> None:
+def test_a_next_job_whose_time_is_past_is_skipped_without_an_error() -> None:
     over = _draft("over", schedule=Once(_NOW))
     plan = _plan(_draft("a", "over", "b"), over, _draft("b"))
     assert plan.faults == ()
@@ -348,7 +347,7 @@ def test_a_prompt_for_an_unknown_agent_is_refused_unless_it_is_there_already() -
     assert _plan(draft, jobs={"1": _spec("a", action=prompt)}).faults == ()
 
 
-def test_a_fault_has_the_place_of_its_draft() -> None:
+def test_an_error_has_the_position_of_its_draft() -> None:
     lines = {"jobs[3].followers[0]": 12}
     draft = replace(_draft("a", "nobody"), path="jobs[3]", line_of=lines.get)
     plan = plan_import(Drafts(jobs=(draft,)), Existing(), _NOW, str)
@@ -357,7 +356,7 @@ def test_a_fault_has_the_place_of_its_draft() -> None:
     assert str(plan_import(plain, Existing(), _NOW, str).faults[0]).startswith("line 7, followers[0]: ")
 
 
-def test_only_what_is_in_no_file_is_pruned_and_nothing_when_a_file_has_a_fault() -> None:
+def test_only_jobs_in_no_file_are_pruned_and_none_if_a_file_has_an_error() -> None:
     existing = Existing(jobs={"1": _spec("a"), "2": _spec("b")}, group_limits={"g": 2})
     good = plan_import(Drafts(jobs=(_draft("a"),)), existing, _NOW, str, prune=True)
     assert [one.name for one in good.removed] == ["b"]
@@ -394,13 +393,13 @@ _NOON = QuietTime(start="12:00", end="13:00")
         ((_NOON,), (QuietTime(start="12:00", end="14:00"),), (_NOON, QuietTime(start="12:00", end="14:00"))),
     ],
 )
-def test_quiet_times_are_added_or_take_the_place_of_their_namesake(
+def test_quiet_hours_are_added_or_replace_those_of_the_same_name(
     before: tuple[QuietTime, ...], wanted: tuple[QuietTime, ...] | None, after: tuple[QuietTime, ...]
 ) -> None:
     assert changed_quiet_times(before, quiet_time_changes(before, wanted)) == after
 
 
-def test_pruned_quiet_times_are_those_of_the_files() -> None:
+def test_pruned_quiet_hours_are_those_missing_in_the_files() -> None:
     changes = quiet_time_changes((_NOON, _NIGHTS), (_LATER,), prune=True)
     assert changes == (
         QuietTimeChange(before=_NIGHTS, after=_LATER),
@@ -409,7 +408,7 @@ def test_pruned_quiet_times_are_those_of_the_files() -> None:
     assert changed_quiet_times((_NOON, _NIGHTS), changes) == (_LATER,)
 
 
-def test_more_quiet_times_than_are_kept_are_refused() -> None:
+def test_too_many_quiet_hours_are_refused() -> None:
     many = tuple(QuietTime(name=str(number)) for number in range(60))
     more = tuple(QuietTime(name=str(number)) for number in range(60, 120))
     existing = Existing(settings=Settings(quiet_times=many))

@@ -59,7 +59,7 @@ def test_every_text_can_be_walked_through(data: object) -> None:
         (b'"\xff"', "line 1: the file is not UTF-8 text"),
     ],
 )
-def test_what_is_no_json_is_refused(content: bytes, refusal: str) -> None:
+def test_invalid_json_is_refused(content: bytes, refusal: str) -> None:
     began = process_time()
     with pytest.raises(FileError, match=re.escape(refusal)):
         read_json(content)

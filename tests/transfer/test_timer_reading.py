@@ -16,11 +16,13 @@ from halo_scheduler.model import (
     Every,
     JobSpec,
     MainsPower,
+    OnSession,
     PathExists,
     Policy,
+    SessionEvent,
 )
 from halo_scheduler.transfer.drafts import Drafts
-from halo_scheduler.transfer.exporting import read_jobs
+from halo_scheduler.transfer.job_files import read_jobs
 from halo_scheduler.transfer.text_file import FileError
 from halo_scheduler.transfer.timer_reading import Machine
 from halo_scheduler.transfer.unit_file import split_words
@@ -58,14 +60,14 @@ def test_a_timer_becomes_a_job() -> None:
     )
 
 
-def test_a_timer_is_known_by_what_is_in_it() -> None:
+def test_a_timer_is_recognised_by_its_content() -> None:
     drafts = read_jobs(_TIMER.encode())
     assert [str(fault) for fault in drafts.faults] == [
         "timer.service, which it starts, is missing; put both into one folder"
     ]
 
 
-def test_what_is_not_persistent_does_not_catch_up() -> None:
+def test_a_timer_that_is_not_persistent_does_not_catch_up() -> None:
     assert _spec(_read(_TIMER.replace("true", "false"))).policy.catch_up is CatchUp.SKIP
 
 
@@ -93,44 +95,60 @@ def test_all_times_of_a_timer_are_one_job() -> None:
         "at 00:00 on Mondays",
         "every hour",
     ]
-    # The smallest spread: no schedule is moved further than the timer says.
-    assert draft.spec.policy.jitter_percent == 1
+    assert draft.spec.policy.jitter == "1h"
 
 
-def test_what_is_no_time_is_left_out_with_its_line() -> None:
-    drafts = _read("[Timer]\nOnBootSec=5min\nOnUnitActiveSec=1h\nWakeSystem=true\nAccuracySec=1us\n")
+def test_triggers_without_a_time_are_skipped_with_their_line() -> None:
+    drafts = _read("[Timer]\nOnActiveSec=5min\nOnUnitActiveSec=1h\nWakeSystem=true\nAccuracySec=1us\n")
     assert [(one.line, one.what) for one in drafts.left_out] == [
-        (2, "OnBootSec=5min"),
+        (2, "OnActiveSec=5min"),
         (4, "WakeSystem=true"),
     ]
-    only = _read("[Timer]\nOnBootSec=5min\n")
-    assert [one.what for one in only.left_out] == ["OnBootSec=5min", "backup.timer"]
+    only = _read("[Timer]\nOnActiveSec=5min\n")
+    assert [one.what for one in only.left_out] == ["OnActiveSec=5min", "backup.timer"]
     assert (only.jobs, only.faults) == ((), ())
 
 
-def test_what_cron_cannot_say_is_a_fault_with_its_line() -> None:
+@pytest.mark.parametrize(
+    ("setting", "event"),
+    [
+        ("OnBootSec=5min", OnSession(SessionEvent.BOOT, "5m")),
+        ("OnBootSec=0", OnSession(SessionEvent.BOOT)),
+        ("OnStartupSec=1500ms", OnSession(SessionEvent.LOGIN, "2s")),
+    ],
+)
+def test_the_start_of_the_computer_and_of_the_session_are_events(setting: str, event: OnSession) -> None:
+    (draft,) = _read(f"[Timer]\n{setting}\n").jobs
+    assert draft.spec.schedule == event
+
+
+def test_events_stand_beside_the_times_of_a_timer() -> None:
+    (draft,) = _read("[Timer]\nOnBootSec=15min\nOnUnitActiveSec=1d\n").jobs
+    assert describe(draft.spec.schedule) == "every day; 15 minutes after boot"
+
+
+def test_events_that_cron_cannot_express_are_errors_with_their_line() -> None:
     drafts = _read("[Timer]\nOnCalendar=daily\nOnCalendar=Fri *-*-13\nOnUnitActiveSec=1 fortnight\n")
     assert [fault.line for fault in drafts.faults] == [3, 4]
     assert [draft.spec.schedule for draft in drafts.jobs] == [Cron("0 0 * * *")]
 
 
 @pytest.mark.parametrize(
-    ("schedule", "delay", "percent"),
+    ("settings", "expected"),
     [
-        ("OnCalendar=daily", "1h", 4),
-        ("OnCalendar=hourly", "30min", 10),
-        ("OnCalendar=weekly", "1min", 1),
-        ("OnUnitActiveSec=1h", "3min", 5),
-        ("OnUnitInactiveSec=100", "5", 5),
-        ("OnCalendar=2030-01-01", "5", 0),
-        ("OnCalendar=daily", "0", 0),
+        ("RandomizedDelaySec=1h", Policy(jitter="1h")),
+        ("RandomizedDelaySec=90", Policy(jitter="90s")),
+        ("RandomizedDelaySec=1h 30min\nFixedRandomDelay=true", Policy(jitter="90m", is_jitter_fixed=True)),
+        ("RandomizedDelaySec=200ms\nFixedRandomDelay=false", Policy(jitter="1s")),
+        ("RandomizedDelaySec=0", Policy()),
+        ("RandomizedDelaySec=", Policy()),
     ],
 )
-def test_a_random_delay_becomes_a_spread(schedule: str, delay: str, percent: int) -> None:
-    drafts = _read(f"[Timer]\n{schedule}\nRandomizedDelaySec={delay}\n")
-    assert _spec(drafts).policy.jitter_percent == percent
-    told = f"RandomizedDelaySec={delay} becomes a random delay of up to {percent} % of the interval"
-    assert drafts.jobs[0].notes == (() if delay == "0" else (told,))
+def test_a_random_delay_is_kept(settings: str, expected: Policy) -> None:
+    drafts = _read(f"[Timer]\nOnCalendar=daily\n{settings}\n")
+    found = _spec(drafts).policy
+    assert (found.jitter, found.is_jitter_fixed) == (expected.jitter, expected.is_jitter_fixed)
+    assert (found.jitter_percent, drafts.jobs[0].notes) == (0, ())
 
 
 def test_the_service_may_have_another_name() -> None:
@@ -213,7 +231,7 @@ def test_words_are_split_as_systemd_splits_them(service: str, argv: tuple[str, .
         ("ExecStart=/bin/a 'x;' ; -/bin/b \\; y ;", "/bin/a 'x;' && { /bin/b ';' y || true; }"),
     ],
 )
-def test_what_needs_a_shell_is_written_for_one(service: str, line: str) -> None:
+def test_a_command_that_needs_a_shell_gets_one(service: str, line: str) -> None:
     action = _action(service)
     assert (action.line, action.shell) == (line, "/bin/sh")
 
@@ -251,7 +269,7 @@ def test_home_is_where_a_job_is_at_home() -> None:
         (b"[Timer]\nOnCalendar=daily\n", "a@.timer", "this is a timer template"),
     ],
 )
-def test_what_is_no_timer_is_refused(content: bytes, name: str, refusal: str) -> None:
+def test_files_that_are_not_timers_are_refused(content: bytes, name: str, refusal: str) -> None:
     with pytest.raises(FileError, match=re.escape(refusal)):
         read_jobs(content, name)
 
@@ -293,7 +311,7 @@ def test_a_timer_of_too_much_is_refused(timer: str, service: str, refusal: str) 
     ],
     ids=range(5),
 )
-def test_what_is_made_to_hurt_is_dealt_with_within_a_second(timer: str, service: str, fault: str) -> None:
+def test_malicious_files_are_handled_within_a_second(timer: str, service: str, fault: str) -> None:
     # A second, where nobody counts the lines that are run.
     with at_most_ms(5_000):
         drafts = _read(f"[Timer]\n{timer}\n", f"[Service]\n{service}\n")
@@ -301,7 +319,7 @@ def test_what_is_made_to_hurt_is_dealt_with_within_a_second(timer: str, service:
     assert len(drafts.faults) == bool(fault)
 
 
-def test_a_fault_does_not_repeat_a_text_without_end() -> None:
+def test_an_error_does_not_repeat_a_very_long_text() -> None:
     for drafts in (
         _read(f"[Timer]\nOnCalendar={'*' * 100_000}\n"),
         _read(f"[Timer]\nOnCalendar={'Mon,' * 100_000}Tue\n"),
@@ -310,7 +328,7 @@ def test_a_fault_does_not_repeat_a_text_without_end() -> None:
         assert len(drafts.faults[0].message) < 300
 
 
-def test_what_would_run_too_often_is_reported() -> None:
+def test_timers_that_run_too_often_are_reported() -> None:
     (draft,) = _read("[Timer]\nOnUnitActiveSec=500ms\n").jobs
     assert draft.notes == ("OnUnitActiveSec=500ms becomes every 10 seconds: the shortest interval",)
 

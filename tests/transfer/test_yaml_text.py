@@ -78,7 +78,7 @@ def test_parts_are_found_by_their_paths() -> None:
         (b'a: "\\ud800"\n', "this is not YAML"),
     ],
 )
-def test_what_is_no_plain_data_is_refused(content: bytes, refusal: str) -> None:
+def test_yaml_beyond_plain_data_is_refused(content: bytes, refusal: str) -> None:
     with pytest.raises(FileError, match=re.escape(refusal)):
         read_yaml(content)
 
@@ -109,7 +109,7 @@ def test_what_is_no_plain_data_is_refused(content: bytes, refusal: str) -> None:
     ],
     ids=range(17),
 )
-def test_what_is_made_to_hurt_is_refused_within_a_second(content: bytes, refusal: str) -> None:
+def test_malicious_files_are_refused_within_a_second(content: bytes, refusal: str) -> None:
     # A second, where nobody counts the lines that are run.
     with at_most_ms(5_000), pytest.raises(FileError, match=refusal):
         read_yaml(content)

@@ -16,11 +16,10 @@ import pytest
 from bad_servers import Talk, bad_server
 from http_site import Authority, Visit, open_site
 
-from halo_scheduler.web.addresses import Address
+from halo_scheduler.web.addresses import Address, Proxies
 from halo_scheduler.web.client import Request, send
 from halo_scheduler.web.faults import CutOffError
 from halo_scheduler.web.pool import ConnectionPool
-from halo_scheduler.web.proxies import Proxies
 from halo_scheduler.web.transport import RequestCancelledError, Transport
 
 _PONG = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npong"

@@ -11,11 +11,10 @@ from contextlib import contextmanager, suppress
 import pytest
 from http_site import Authority, Site, Visit, open_site
 
-from halo_scheduler.web.addresses import Address
+from halo_scheduler.web.addresses import Address, Proxies
 from halo_scheduler.web.client import Request, Response, send
 from halo_scheduler.web.faults import WebError
 from halo_scheduler.web.pool import ConnectionPool
-from halo_scheduler.web.proxies import Proxies
 from halo_scheduler.web.transport import Transport
 
 _PASSWORD = "p@ss word"  # noqa: S105 - of a proxy that exists for a second

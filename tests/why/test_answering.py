@@ -16,8 +16,8 @@ from halo_scheduler import (
     Policy,
     ScheduleError,
 )
-from halo_scheduler.conditions import looking
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions import probes
+from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.model import Follower, FollowOn
 from halo_scheduler.why import answering
 from halo_scheduler.why.inquiry import Verdict
@@ -50,7 +50,7 @@ def test_a_later_time_of_the_schedule_is_expected(morning: Morning) -> None:
     assert morning.said("9:00")[1][-1] == "It is running now; its next run is scheduled when it ends."
 
 
-def test_a_later_time_says_what_is_due_before_it(morning: Morning) -> None:
+def test_a_later_time_names_the_runs_before_it(morning: Morning) -> None:
     morning.add(policy=Policy(conditions=(DISK,)))
     morning.until("8:20")
     assert morning.said("8:30")[1] == [
@@ -82,7 +82,7 @@ def test_a_time_ahead_that_is_none_names_the_nearest(morning: Morning) -> None:
     )
 
 
-def test_the_minute_that_is_now_is_asked_about_as_far_as_it_lies_ahead(morning: Morning) -> None:
+def test_the_current_minute_is_explained_for_its_remaining_part(morning: Morning) -> None:
     morning.add(Cron("30 * * * * *"))
     (run,) = morning.tick(30 * SECOND)
     morning.finish(run)
@@ -93,7 +93,7 @@ def test_the_minute_that_is_now_is_asked_about_as_far_as_it_lies_ahead(morning: 
     assert (morning.ask("8:01").verdict, morning.ask("8:01").run_id) == (Verdict.RAN, run.id)
 
 
-def test_a_time_that_is_no_instant_is_refused(morning: Morning) -> None:
+def test_an_invalid_time_is_refused(morning: Morning) -> None:
     morning.add()
     for instant, span_ms in ((-1, 1), (10**18, 1), (EIGHT, 0)):
         with pytest.raises(ScheduleError):
@@ -138,7 +138,7 @@ def test_each_state_has_its_verdict(morning: Morning) -> None:
     assert _now(morning)[0] is Verdict.NOT_PLANNED
 
 
-def test_a_job_of_which_a_run_after_another_waits_does_wait(morning: Morning) -> None:
+def test_a_job_with_a_waiting_chain_run_is_waiting(morning: Morning) -> None:
     morning.add(Manual(), policy=Policy(conditions=(DISK,)))
     cause = morning.scheduler.add_job("first", Manual(), followers=[Follower(job_id=morning.job_id)])
     assert _now(morning)[0] is Verdict.NOT_PLANNED
@@ -156,7 +156,7 @@ def test_conditions_are_told_as_they_are_at_the_moment(
     morning.add(policy=Policy(conditions=(DISK, replace(DISK, path="/mnt/other"))))
     found = {DISK: ConditionState(is_observable=True, holds=False, sentence="/mnt/disk is not there.")}
     unknown = ConditionState(is_observable=True, holds=None, sentence="Nobody could look.")
-    monkeypatch.setattr(looking, "check_condition", lambda condition: found.get(condition, unknown))
+    monkeypatch.setattr(probes, "check_condition", lambda condition: found.get(condition, unknown))
     assert _now(morning)[1][1:] == [
         "It starts only when /mnt/disk is there and when /mnt/other is there.",
         "When /mnt/disk is there: not now. /mnt/disk is not there.",
@@ -164,16 +164,16 @@ def test_conditions_are_told_as_they_are_at_the_moment(
     ]
 
 
-def test_a_look_that_never_ends_is_not_waited_for(morning: Morning, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_that_never_ends_is_not_awaited(morning: Morning, monkeypatch: pytest.MonkeyPatch) -> None:
     morning.add(policy=Policy(conditions=(DISK,)))
     gone = threading.Event()
     monkeypatch.setattr(answering, "_LONGEST_LOOK_S", 0.01)
-    monkeypatch.setattr(looking, "check_condition", lambda _condition: gone.wait(5))
+    monkeypatch.setattr(probes, "check_condition", lambda _condition: gone.wait(5))
     assert _now(morning)[1][-1] == ("When /mnt/disk is there: unknown. The check timed out.")
     gone.set()
 
 
-def test_followers_are_reported_with_what_keeps_them_from_running(morning: Morning) -> None:
+def test_next_jobs_are_named_with_their_blockers(morning: Morning) -> None:
     others = [morning.scheduler.add_job(name, Manual()) for name in ("mail", "alarm", "sweep", "report")]
     on = (FollowOn.SUCCESS, FollowOn.FAILURE, FollowOn.ALWAYS, FollowOn.SUCCESS)
     morning.add(followers=[Follower(job_id=job_id, on=when) for job_id, when in zip(others, on, strict=True)])
@@ -188,7 +188,7 @@ def test_followers_are_reported_with_what_keeps_them_from_running(morning: Morni
     ]
 
 
-def test_a_job_that_does_not_exist_is_no_answer(morning: Morning) -> None:
+def test_an_unknown_job_has_no_explanation(morning: Morning) -> None:
     with pytest.raises(JobNotFoundError):
         morning.scheduler.jobs.why("nobody")
 

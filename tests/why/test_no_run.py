@@ -55,7 +55,7 @@ def test_downtime_is_told_while_it_lasts_and_after_it(morning: Morning) -> None:
     assert morning.ask("9:00").run_id == morning.ask("10:00").run_id == caught_up.id
 
 
-def test_a_missed_slot_stands_for_the_others(morning: Morning) -> None:
+def test_a_missed_slot_represents_the_others(morning: Morning) -> None:
     morning.add(policy=Policy(catch_up=CatchUp.SKIP))
     morning.until("8:20")
     morning.restart()
@@ -83,7 +83,7 @@ def test_sleep_is_reported_as_such(morning: Morning) -> None:
     assert morning.said("10:00")[1][1] == ("The computer slept from 08:20 to 10:05: this run caught up.")
 
 
-def test_before_the_first_engine_nobody_was_awake(tmp_path: Path) -> None:
+def test_before_the_first_engine_none_was_running(tmp_path: Path) -> None:
     morning = Morning(tmp_path / "new.db")
     morning.job_id = morning.scheduler.add_job("backup", Every("15m"))
     morning.clock.set(at("8:40"))
@@ -98,7 +98,7 @@ def test_before_the_first_engine_nobody_was_awake(tmp_path: Path) -> None:
     morning.close()
 
 
-def test_a_slot_that_nobody_looked_at_yet_is_due(morning: Morning) -> None:
+def test_a_slot_not_yet_claimed_is_due(morning: Morning) -> None:
     morning.add()
     morning.until("8:14")
     morning.clock.set(at("8:15") + 5 * SECOND)
@@ -139,7 +139,7 @@ def test_a_longer_pause_over_a_shorter_one_is_told_from_where_it_began(morning: 
     assert morning.said("8:45") == (Verdict.PAUSED, ["It was paused from 08:10 to 09:00."])
 
 
-def test_a_pause_until_somebody_looked_says_whom_it_waited_for(morning: Morning) -> None:
+def test_a_pause_for_review_names_its_cause(morning: Morning) -> None:
     morning.add(paused_by=StatusReason.ASSISTANT)
     morning.until("8:20")
     assert morning.said("8:15") == (
@@ -185,7 +185,7 @@ def test_the_end_of_a_pause_brings_no_disabled_job_back(morning: Morning) -> Non
     assert morning.said("8:45") == (Verdict.DISABLED, ["It has been disabled since 08:00."])
 
 
-def test_a_once_that_is_over_says_so_of_other_times(morning: Morning) -> None:
+def test_a_finished_one_time_job_explains_other_times(morning: Morning) -> None:
     morning.add(Once(at("8:10")))
     assert morning.said("8:10")[0] is Verdict.PLANNED
     assert morning.said("8:09")[1][0] == "It runs once, at another time: 08:10."
@@ -204,7 +204,7 @@ def test_a_once_that_is_over_says_so_of_other_times(morning: Morning) -> None:
     assert (morning.ask("8:50").verdict, morning.ask("8:20").verdict) == (Verdict.RAN, Verdict.NOT_A_POINT)
 
 
-def test_a_once_whose_time_fell_into_a_pause_is_reported_as_paused(morning: Morning) -> None:
+def test_a_one_time_job_whose_time_fell_into_a_pause_is_reported_as_paused(morning: Morning) -> None:
     morning.add(Once(at("8:10")))
     morning.scheduler.pause_job(morning.job_id, until=at("8:20"))
     morning.until("8:30")
@@ -214,7 +214,7 @@ def test_a_once_whose_time_fell_into_a_pause_is_reported_as_paused(morning: Morn
     )
 
 
-def test_a_job_in_the_trash_is_not_looked_for_elsewhere(morning: Morning) -> None:
+def test_a_job_in_the_trash_is_not_explained_otherwise(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     morning.scheduler.remove_job(morning.job_id)
@@ -260,7 +260,7 @@ def test_before_it_existed_there_is_nothing_to_tell(morning: Morning) -> None:
 # --- It was held back ------------------------------------------------------------------------------------------
 
 
-def test_a_cap_and_a_question_tell_what_held_the_slot_back(morning: Morning) -> None:
+def test_a_daily_limit_and_a_question_explain_a_skipped_slot(morning: Morning) -> None:
     morning.add(policy=Policy(caps=Caps(runs_per_day=1)))
     morning.end(morning.begin("8:15"), question="really?")
     morning.until("8:35")

@@ -14,9 +14,12 @@ from halo_scheduler import (
     After,
     Backoff,
     Cron,
+    Entry,
     Every,
+    Limits,
     Manual,
     Outcome,
+    Overlap,
     Policy,
 )
 from halo_scheduler.grammar.zone import machine_zone
@@ -55,7 +58,7 @@ def test_an_edit_leaves_the_old_times_to_the_old_schedule(morning: Morning) -> N
     )
 
 
-def test_an_edit_while_a_time_was_passed_over_is_the_answer(morning: Morning) -> None:
+def test_an_edit_explains_a_coalesced_slot(morning: Morning) -> None:
     morning.add(policy=Policy(backoff=Backoff.ladder(HOUR)))
     morning.finish(morning.begin("8:15"), Outcome.FAILURE)
     morning.until("8:35")
@@ -91,7 +94,7 @@ def test_a_spec_that_can_no_longer_be_read_is_admitted(morning: Morning) -> None
     assert morning.said("8:15")[0] is Verdict.RAN
 
 
-def test_what_was_pruned_is_not_guessed(morning: Morning) -> None:
+def test_pruned_records_are_not_guessed(morning: Morning) -> None:
     morning.add()
     morning.until("9:20")
     morning.scheduler._store.runs.prune(keep_per_job=2, ended_before=0, most=10)
@@ -101,7 +104,7 @@ def test_what_was_pruned_is_not_guessed(morning: Morning) -> None:
     )
 
 
-def test_a_time_of_which_nothing_is_recorded_is_unknown(morning: Morning) -> None:
+def test_a_time_without_records_is_unknown(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     record = morning.scheduler._store.jobs.get(morning.job_id)
@@ -190,7 +193,7 @@ def _wait_after_first(morning: Morning) -> None:
     morning.finish(morning.tick()[0])
 
 
-def test_a_time_in_which_a_run_after_another_job_waited_says_so(morning: Morning) -> None:
+def test_a_time_while_a_chain_run_waited_says_so(morning: Morning) -> None:
     _wait_after_first(morning)
     morning.until("8:20")
     waiting = "A run after first was waiting then, and still is: /mnt/disk to be there."
@@ -311,4 +314,35 @@ def test_a_change_of_the_clocks_elsewhere_names_the_zone(tmp_path: Path) -> None
     assert said == (
         "On 9 Mar 2025 the clocks go forward from 02:00 to 03:00 in America/New_York: "
         "03:00 takes the place of 02:30."
+    )
+
+
+# --- Times that still get their run -----------------------------------------------------------------------------------
+
+
+def test_a_queued_time_waits_for_its_turn(morning: Morning) -> None:
+    morning.add([Entry(Every("15m"), on_overlap=Overlap.QUEUE)])
+    run = morning.begin("8:15")
+    morning.until("9:01")
+    morning.end(run)
+
+    assert morning.said("8:45") == (
+        Verdict.WAITING,
+        ["That time passed without a run, and gets one after 1 other run of the job."],
+    )
+
+
+def test_the_pending_times_are_counted(morning: Morning) -> None:
+    morning.add([Entry(Every("15m"), on_overlap=Overlap.QUEUE)], policy=Policy(limits=Limits(min_ms=60_000)))
+    run = morning.begin("8:15")
+    morning.until("9:01")
+    morning.end(run)
+    assert (
+        "After that, 2 more times that passed get a run each."
+        in morning.scheduler.jobs.explain(morning.job_id).sentences
+    )
+    morning.until("9:02")
+    assert (
+        "After that, 1 more time that passed gets its run."
+        in morning.scheduler.jobs.explain(morning.job_id).sentences
     )

@@ -14,7 +14,7 @@ from halo_scheduler import (
     Retry,
 )
 from halo_scheduler.model import Follower, HintSource, InQuietTime
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.why.inquiry import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -39,7 +39,7 @@ def test_a_run_that_keeps_running_says_so(morning: Morning) -> None:
     assert morning.said("8:15") == (Verdict.RAN, ["It started at 08:15 and is still running."])
 
 
-def test_a_failure_says_what_went_wrong(morning: Morning) -> None:
+def test_a_failure_gives_its_reason(morning: Morning) -> None:
     morning.add()
     morning.finish(morning.begin("8:15"), error=ValueError("no disk"))
     assert morning.said("8:15") == (
@@ -67,7 +67,7 @@ def test_all_attempts_of_a_slot_are_reported(morning: Morning) -> None:
     )
 
 
-def test_a_manual_run_is_told_for_the_minute_in_which_it_started(morning: Morning) -> None:
+def test_a_manual_run_is_explained_for_the_minute_of_its_start(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     run_id = morning.scheduler.trigger(morning.job_id)
@@ -77,7 +77,7 @@ def test_a_manual_run_is_told_for_the_minute_in_which_it_started(morning: Mornin
     assert answer.sentences == ("It was started manually at 08:20 and succeeded within a second.",)
 
 
-def test_a_manual_run_is_reported_beside_what_became_of_the_slot(morning: Morning) -> None:
+def test_a_manual_run_is_reported_beside_the_slot(morning: Morning) -> None:
     morning.add()
     morning.begin("8:15")
     morning.scheduler.pause_job(morning.job_id)
@@ -108,7 +108,7 @@ def test_a_run_after_another_job_names_it(morning: Morning) -> None:
     assert morning.said("7:59")[0] is Verdict.BEFORE_IT_EXISTED
 
 
-def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(morning: Morning) -> None:
+def test_a_skipped_chain_run_names_its_cause(morning: Morning) -> None:
     morning.add(Manual())
     cause = morning.scheduler.add_job("first", Manual(), followers=[Follower(job_id=morning.job_id)])
     morning.scheduler.pause_job(morning.job_id)
@@ -130,7 +130,7 @@ def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(mo
     )
 
 
-def test_a_run_with_an_answer_and_one_by_hand_that_came_too_late_are_reported(morning: Morning) -> None:
+def test_answer_and_manual_runs_that_came_too_late_are_reported(morning: Morning) -> None:
     morning.add()
     morning.end(morning.begin("8:15"), question="really?")
     (question,) = morning.scheduler.questions.list()
@@ -150,7 +150,7 @@ def test_a_run_with_an_answer_and_one_by_hand_that_came_too_late_are_reported(mo
     )
 
 
-def test_a_run_that_somebody_asked_for_says_why_it_was_planned(morning: Morning) -> None:
+def test_a_requested_run_says_who_planned_it(morning: Morning) -> None:
     morning.add()
     morning.scheduler.propose_interval(morning.job_id, "4m", reason="queue")
     morning.until("8:20")
@@ -168,7 +168,7 @@ def test_a_run_that_somebody_asked_for_says_why_it_was_planned(morning: Morning)
     )
 
 
-def test_who_asked_for_a_run_at_a_time_is_named_and_later_advice_is_not(morning: Morning) -> None:
+def test_the_source_of_a_hint_for_a_run_is_named_and_later_hints_are_not(morning: Morning) -> None:
     morning.add()
     morning.scheduler.propose_next_run(morning.job_id, at("8:10"), reason="now", source=HintSource.USER)
     morning.until("8:11")
@@ -248,7 +248,7 @@ def test_a_minute_with_several_times_tells_each(morning: Morning) -> None:
 # --- It was late, or waited ---------------------------------------------------------------------------------
 
 
-def test_a_job_without_a_place_waits_and_then_is_late(morning: Morning) -> None:
+def test_a_job_at_the_limit_waits_and_is_then_late(morning: Morning) -> None:
     other = morning.scheduler.add_job("other", Manual())
     morning.add()
     morning.scheduler.trigger(other)
@@ -278,7 +278,7 @@ def test_a_job_without_a_place_waits_and_then_is_late(morning: Morning) -> None:
     assert morning.said("8:50")[1][-1] == "It was scheduled for 08:15."
 
 
-def test_a_slot_behind_a_manual_run_says_what_it_waited_for(morning: Morning) -> None:
+def test_a_slot_behind_a_manual_run_names_it(morning: Morning) -> None:
     morning.add()
     morning.until("8:14")
     morning.scheduler.trigger(morning.job_id)
@@ -339,7 +339,7 @@ def test_a_deadline_that_ran_out_is_a_skip_with_its_sentence(morning: Morning) -
     )
 
 
-def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
+def test_quiet_hours_delay_or_skip_a_run(morning: Morning) -> None:
     morning.scheduler.settings.change(quiet_times=(QuietTime(name="Calls", start="08:10", end="08:50"),))
     morning.add()
     assert morning.said("8:15")[1][-1] == (

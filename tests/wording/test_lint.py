@@ -8,10 +8,10 @@ from cron_oracle import Expression, expressions
 from hypothesis import assume, given, settings
 from timing import at_most_ms
 
-from halo_scheduler import After, Cron, CronParseError, Entry, Every, Manual, Once, lint
-from halo_scheduler.model import Schedule
+from halo_scheduler import After, Command, Cron, CronParseError, Entry, Every, Manual, Once, lint
+from halo_scheduler.model import JobSpec, Schedule
 from halo_scheduler.model.schedules import combine
-from halo_scheduler.wording.lint import LintCode, Severity
+from halo_scheduler.wording.lint import LintCode, Reviewer, Severity
 
 _NOW = utc_ms("2026-11-16T12:00Z")
 
@@ -267,3 +267,14 @@ def test_schedules_less_than_a_second_apart_are_told_as_a_second() -> None:
     several = combine([Every("1h"), Entry(Every("1h"), anchor_at=5)])
     (note,) = lint(several, utc_ms("2026-07-01T12:00:00Z"), time_limit_ms=60_000)
     assert note.message.startswith("Runs are 1 second apart")
+
+
+def test_invisible_characters_and_look_alike_names_are_pointed_out() -> None:
+    job = JobSpec(name="backup", schedule=Every("1h"), action=Command(argv=("true", "a\u200bb")))
+    plain = JobSpec(name="report", schedule=Every("1h"), action=Command(argv=("printf", "a\\n")))
+    reviewer = Reviewer(["backup", "b\u0430ckup", "report"])
+
+    hidden, alike = reviewer.notes(job)
+    assert hidden.startswith("invisible characters in action.argv[1]: ")
+    assert alike == "its name looks like that of another job: b\u0430ckup"
+    assert reviewer.notes(plain) == []

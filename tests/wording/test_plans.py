@@ -27,9 +27,9 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.plans import Topic
-from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.model.settings import Quiet, QuietTime
 from halo_scheduler.schedule.governor import plan_next_run
-from halo_scheduler.wording.hints import hint_words
+from halo_scheduler.wording.jobs import hint_words
 from halo_scheduler.wording.plans import PlanText, Predecessor, explain_plan
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -80,7 +80,7 @@ def test_a_job_that_waits_after_its_end_says_since_when() -> None:
     assert _explained(job) == ["Next: 13:54 (5 minutes after it finishes)."]
 
 
-def test_errors_delay_and_say_what_comes_at_the_limit() -> None:
+def test_failures_delay_the_next_run_and_announce_the_limit() -> None:
     job = replace(_JOB, errors=3, last_completed_at=_NOW - _SECOND)
     assert _explained(job) == [
         "Next: 14:00 (every 15 minutes).",
@@ -101,7 +101,7 @@ def test_a_doubled_interval_says_by_how_much() -> None:
     assert _explained(job)[1] == "Delayed to 14:45: the interval is 45 min longer after 2 failures in a row."
 
 
-def test_a_backoff_of_errors_that_are_forgotten_still_speaks() -> None:
+def test_a_back_off_is_explained_after_its_errors_were_reset() -> None:
     plan = plan_next_run(Every("15m"), _NOW, errors=5, anchor_at=_ANCHOR)
     job = replace(_JOB, next_run_at=plan.at, next_source=plan.source)
     sentences = explain_plan(job, plan.trail, _NOW).sentences
@@ -139,7 +139,7 @@ def test_advice_is_named_with_its_reason() -> None:
         (HintSource.JOB, "The job itself"),
     ],
 )
-def test_advice_says_who_gave_it(source: HintSource, who: str) -> None:
+def test_a_hint_names_its_source(source: HintSource, who: str) -> None:
     job = replace(_JOB, hints=Hints(next_at=_NOW + _MINUTE, expires_at=_NOW + _HOUR, source=source))
     assert _explained(job)[1] == f"{who} asked for a run at 13:51."
 
@@ -207,7 +207,7 @@ def test_advice_for_a_job_with_one_run_does_not_promise_another() -> None:
         (JobStatus.RUNNING, None, "which is considered when this run ends"),
     ],
 )
-def test_advice_for_a_job_without_a_plan_says_what_comes_first(
+def test_a_hint_for_a_job_without_a_plan_names_the_reason_first(
     status: JobStatus, reason: StatusReason | None, why: str
 ) -> None:
     hints = Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR)
@@ -245,7 +245,7 @@ def test_advice_that_is_over_is_not_told(hints: Hints) -> None:
     assert _explained(replace(_JOB, hints=hints)) == ["Next: 14:00 (every 15 minutes)."]
 
 
-def test_limits_and_jitter_say_what_they_did() -> None:
+def test_limits_and_jitter_explain_their_effect() -> None:
     job = replace(_JOB, policy=Policy(limits=Limits(min_ms=20 * _MINUTE)))
     assert _explained(job)[1:] == ["Runs must be at least 20 min apart, so it moves to 14:10."]
     job = replace(_JOB, policy=Policy(limits=Limits(max_ms=90 * _SECOND)))
@@ -266,7 +266,7 @@ def test_a_plan_that_was_moved_since_says_why() -> None:
     assert explain_plan(set_back, (), _NOW).sentences == ("It is scheduled for 14:50.",)
 
 
-def test_a_due_job_without_a_place_says_so() -> None:
+def test_a_due_job_at_the_limit_says_so() -> None:
     trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
     waiting = replace(_JOB, next_run_at=_NOW, next_source=Source.EVERY, waiting_for=WaitingFor.AT_CAPACITY)
     assert explain_plan(waiting, trail, _NOW).sentences[-1] == ("Due since 13:50, waiting: limit reached.")
@@ -306,7 +306,7 @@ def test_a_job_that_waits_for_its_conditions_names_them_and_its_deadline() -> No
     assert _sentences(_due(unmet())) == ["Due since 13:45, waiting for its conditions."]
 
 
-def test_a_job_that_waits_for_the_end_of_a_quiet_time_says_what_comes_then() -> None:
+def test_a_job_that_waits_for_quiet_hours_says_what_follows() -> None:
     waiting = _due(quiet("Nights", _NOW + 4 * _HOUR), conditions=(Load(below=2),))
     assert _sentences(waiting) == [
         "Due since 13:45, quiet until 17:50.",
@@ -316,7 +316,7 @@ def test_a_job_that_waits_for_the_end_of_a_quiet_time_says_what_comes_then() -> 
     assert _sentences(_due(Waiting(kind=WaitingFor.QUIET_TIME))) == ["Due since 13:45, quiet hours."]
 
 
-def test_a_planned_run_says_on_what_it_starts() -> None:
+def test_a_planned_run_names_its_conditions() -> None:
     conditions = (MainsPower(), Idle(idle="10m"), PathExists(path="/mnt/backup"))
     assert _explained(replace(_JOB, policy=Policy(conditions=conditions)))[1:] == [
         "It starts only on AC power, after 10 minutes without input and when /mnt/backup is there."
@@ -325,7 +325,7 @@ def test_a_planned_run_says_on_what_it_starts() -> None:
     assert _explained(replace(_JOB, policy=policy))[1:] == ["It starts only on AC power, waiting up to 2 h."]
 
 
-def test_a_planned_run_says_which_quiet_time_it_meets() -> None:
+def test_a_planned_run_names_its_quiet_hours() -> None:
     quiet = Quiet(_NOW + 2 * _HOUR, QuietTime(name="Lunch"))
     ahead = replace(_due(), next_run_at=_NOW + _HOUR)
     assert _sentences(ahead, quiet=quiet) == [
@@ -339,7 +339,7 @@ def test_a_planned_run_says_which_quiet_time_it_meets() -> None:
     assert _sentences(skipping, quiet=unnamed) == ["That falls in quiet hours: it will be skipped."]
 
 
-def test_what_starts_a_job_beside_its_schedule_is_reported() -> None:
+def test_the_jobs_that_trigger_a_job_are_named() -> None:
     before = (Predecessor("backup", FollowOn.FAILURE), Predecessor("sync", FollowOn.ALWAYS, "paused"))
     assert _sentences(_due(), predecessors=before) == [
         "It also runs after backup fails and after sync (paused) ends."
@@ -499,7 +499,7 @@ def _about(job: Job, topic: Topic) -> list[str]:
     return [part.text for part in explain_plan(job, (), _NOW).parts if part.topic is topic]
 
 
-def test_what_is_said_of_the_limit_of_errors_can_be_had_alone() -> None:
+def test_the_sentence_about_the_failure_limit_is_available_alone() -> None:
     failing = replace(_JOB, errors=4, next_run_at=_NOW + _HOUR, next_source=Source.EVERY)
     assert _about(failing, Topic.ERRORS) == ["After one more failure in a row it will be disabled."]
     assert _about(replace(failing, errors=0), Topic.ERRORS) == []
@@ -511,7 +511,7 @@ def test_what_is_said_of_the_limit_of_errors_can_be_had_alone() -> None:
     ]
 
 
-def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
+def test_topics_shown_elsewhere_can_be_left_out() -> None:
     hints = Hints(interval_ms=2 * _HOUR, expires_at=_NOW + _HOUR)
     job = replace(_JOB, next_run_at=_NOW + _MINUTE, hints=hints, policy=Policy(conditions=(MainsPower(),)))
     outlook = PlanText(predecessors=(Predecessor("backup", FollowOn.SUCCESS),))

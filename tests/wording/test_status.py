@@ -22,7 +22,7 @@ from halo_scheduler.model import (
     WaitingDetails,
     WaitingFor,
 )
-from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.model.settings import Quiet, QuietTime
 from halo_scheduler.model.situation import LATE_MS
 from halo_scheduler.model.words import Shortage
 from halo_scheduler.wording.status import (
@@ -148,7 +148,7 @@ _WAITS = _waiting(WaitingFor.CONDITION, details=_NETWORK)
         ),
     ],
 )
-def test_what_a_job_is_doing_and_when_it_runs_next(
+def test_the_status_and_the_next_run_in_words(
     fields: dict[str, Any], kind: str, status: str, when: str | None
 ) -> None:
     situation = _situation(**fields)
@@ -289,7 +289,7 @@ def test_since_when_a_run_waits_and_how_that_ends(waiting: Waiting, sentences: l
         ({"status": JobStatus.RUNNING, "last_outcome": Outcome.SUCCESS}, "running"),
     ],
 )
-def test_a_sentence_says_what_comes_next(fields: dict[str, Any], sentence: str) -> None:
+def test_a_sentence_names_the_next_run(fields: dict[str, Any], sentence: str) -> None:
     assert status_sentence(_situation(**fields), _NOW) == sentence
 
 
@@ -301,14 +301,14 @@ def test_only_a_run_that_nothing_explains_is_late() -> None:
     assert not _situation().is_late(_NOW)
 
 
-def test_what_needs_a_review_is_distinguished_from_what_a_person_paused() -> None:
+def test_a_job_under_review_is_distinguished_from_a_paused_one() -> None:
     made = _situation(status=JobStatus.PAUSED, reason=StatusReason.ASSISTANT)
     assert made.needs_review
     assert not made._replace(status=JobStatus.RUNNING).needs_review
     assert not made._replace(reason=StatusReason.USER).needs_review
 
 
-def test_a_manual_run_that_waits_says_since_when_and_for_what() -> None:
+def test_a_waiting_manual_run_gives_its_start_and_reason() -> None:
     full = _waiting(WaitingFor.AT_CAPACITY, capacity=Capacity(1, 1, "web", ("sync",)), is_manual=True)
     words = "limit of web reached (1 of 1: sync)."
     assert manual_sentence(full, _NOW) == f"A manual run has been waiting: {words}"

@@ -11,10 +11,9 @@ import pytest
 from machine import START
 from task_desk import folder_source, make_tasks, put
 
-from halo_scheduler.model.work_source import FolderSource
-from halo_scheduler.work_sources.claim_notes import ClaimNotes
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.work_sources.item import Verdict
-from halo_scheduler.work_sources.work_desk import WorkDesk
+from halo_scheduler.work_sources.work_desk import ClaimNotes, WorkDesk
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def source(base: Path) -> FolderSource:
     return folder_source(base)
 
 
-def test_a_note_is_private_and_says_what_is_needed(
+def test_a_note_is_private_and_complete(
     desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
 ) -> None:
     put(base, "1.md")
@@ -82,7 +81,7 @@ def test_a_note_that_was_never_finished_is_removed_in_silence(
     assert (desk.claimed(), caplog.text) == (set(), "")
 
 
-def test_a_folder_in_the_place_of_a_note_does_no_harm(
+def test_a_folder_instead_of_a_note_does_no_harm(
     desk: WorkDesk, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "spool" / "a.item").mkdir(parents=True)
@@ -90,7 +89,7 @@ def test_a_folder_in_the_place_of_a_note_does_no_harm(
     assert "cannot be read" in caplog.text
 
 
-def test_other_files_are_no_notes(desk: WorkDesk, tmp_path: Path) -> None:
+def test_other_files_are_not_notes(desk: WorkDesk, tmp_path: Path) -> None:
     (tmp_path / "spool").mkdir()
     for name in ("a.out", "a.code", "a.ticket", "a.prompt", "a.work"):
         (tmp_path / "spool" / name).touch()

@@ -16,7 +16,7 @@ from github_site import REPOSITORY, Ask, GithubSite, open_github
 from process_probe import until
 from task_desk import folder_source, github_source, make_tasks, new_desk, put, settle_item, tree
 
-from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.work_sources.item import NoWorkError, Verdict
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
@@ -25,7 +25,7 @@ import os, sys
 from pathlib import Path
 from halo_scheduler.work_sources.work_desk import WorkDesk
 from halo_scheduler.work_sources.item import NoWorkError, SourceError, Verdict
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 spool, base, run_id = sys.argv[1:4]
 desk = WorkDesk(Path(spool), lambda names: dict, lambda: 0)
 opened = desk.open(FolderSource(path=base))

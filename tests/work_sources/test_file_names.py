@@ -33,7 +33,7 @@ def test_an_ordinary_name_is_an_item(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", ".", "..", ".hidden", "a.part", "a.PART", "a.tmp", "a.md~", "a/b", "../a", "a\0b"]
 )
-def test_what_is_hidden_or_unfinished_or_no_name_is_none(name: str) -> None:
+def test_hidden_unfinished_and_unnamed_files_are_not_items(name: str) -> None:
     assert not is_item_name(name)
 
 
@@ -43,7 +43,7 @@ def test_numbers_in_names_count_as_numbers() -> None:
 
 
 @pytest.mark.parametrize(("name", "shown"), [("a b.md", "a b.md"), ("a\nb", "a%0Ab"), ("a%0Ab", "a%250Ab")])
-def test_what_is_not_printed_is_shown_as_its_bytes(name: str, shown: str) -> None:
+def test_unprintable_names_are_shown_as_bytes(name: str, shown: str) -> None:
     assert id_of(name) == shown
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from noted_claim import Note
 
-from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.work_sources.folder import Folder, id_of
 from halo_scheduler.work_sources.item import Claim, SourceError, Verdict
 
@@ -70,7 +70,7 @@ def test_only_whole_files_are_ready(base: Path, folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("name", ["directory", "link.md", "pipe", ".hidden", "../outside.md", "..", ""])
-def test_what_is_no_item_is_not_claimed_by_its_name_either(name: str, base: Path, folder: Folder) -> None:
+def test_a_file_that_is_not_an_item_cannot_be_claimed_by_name(name: str, base: Path, folder: Folder) -> None:
     _put(base, "outside.md", where=".")
     _put(base, ".hidden")
     (base / "ready" / "directory").mkdir()
@@ -82,7 +82,7 @@ def test_what_is_no_item_is_not_claimed_by_its_name_either(name: str, base: Path
     assert (sorted(base.rglob("*")), note.steps) == (before, [])
 
 
-def test_looking_makes_nothing(tmp_path: Path) -> None:
+def test_a_preview_creates_nothing(tmp_path: Path) -> None:
     folder = Folder(FolderSource(path=str(tmp_path)))
     assert list(folder.ready()) == []
     assert folder.read("a.md") is None
@@ -114,7 +114,7 @@ def test_a_claimed_file_is_in_progress(base: Path, folder: Folder) -> None:
     assert note.steps == ["begin", "take a.md"]
 
 
-def test_a_file_that_somebody_else_claimed_is_lost(base: Path, folder: Folder) -> None:
+def test_a_file_claimed_by_another_worker_is_lost(base: Path, folder: Folder) -> None:
     _put(base, "a.md")
     assert folder.claim("a.md", Note("run-1")) is not None
     assert folder.claim("a.md", Note("run-2")) is None
@@ -202,14 +202,14 @@ def test_a_file_of_five_megabytes_is_cut_quickly(base: Path, folder: Folder) -> 
     assert (base / "in-progress" / "big.md").stat().st_size == 5_000_006
 
 
-def test_a_file_that_is_no_text_is_shown_with_replacement_signs(base: Path, folder: Folder) -> None:
+def test_a_file_that_is_not_text_has_replacement_characters(base: Path, folder: Folder) -> None:
     _put(base, "a.bin", b"caf\xe9\0\x89PNG")
     item = folder.claim("a.bin", Note())
     assert item is not None
     assert item.body == "caf\ufffd\ufffd\ufffdPNG"
 
 
-def test_a_file_that_became_something_else_is_reported(base: Path, folder: Folder) -> None:
+def test_a_file_that_became_another_kind_is_reported(base: Path, folder: Folder) -> None:
     path = _put(base, "a.md")
 
     class Sly(Note):
@@ -254,7 +254,7 @@ def test_settling_again_changes_nothing(base: Path, folder: Folder) -> None:
     assert _tree(base) == {"done/a.md": "text"}
 
 
-def test_what_a_person_took_away_is_left_alone(base: Path, folder: Folder) -> None:
+def test_a_file_that_a_person_removed_is_left_alone(base: Path, folder: Folder) -> None:
     _put(base, "a.md")
     folder.claim("a.md", Note())
     (base / "in-progress" / "a.md").unlink()
@@ -276,7 +276,7 @@ def test_a_file_that_was_never_shown_becomes_ready(verdict: Verdict, base: Path,
     assert _tree(base) == {"ready/a.md": "text"}
 
 
-def test_a_place_that_leads_elsewhere_is_not_gone_to(base: Path, folder: Folder) -> None:
+def test_a_link_to_another_folder_is_not_followed(base: Path, folder: Folder) -> None:
     _put(base, "a.md", where="ready")
     folder.settle(_claim("a.md", "../ready/a.md"), Verdict.DONE)
     assert _tree(base) == {"ready/a.md": "text"}
@@ -307,13 +307,13 @@ def test_a_folder_that_does_not_exist_is_not_made(do: str, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SourceError, match="file is not a folder"):
         list(Folder(FolderSource(path=str(tmp_path / "file"))).ready())
 
 
-def test_the_path_of_another_system_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_of_another_system_is_not_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "C:\\tasks").mkdir()
     with pytest.raises(SourceError, match="is not a folder"):
@@ -326,7 +326,7 @@ def test_the_home_is_filled_in(base: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [item.id for item in Folder(FolderSource(path="~/tasks")).ready()] == ["a.md"]
 
 
-def test_the_home_of_nobody_is_reported() -> None:
+def test_an_unknown_home_is_reported() -> None:
     with pytest.raises(SourceError, match="in a home folder that is not known"):
         Folder(FolderSource(path="~nobody-has-this-name/tasks")).prepare()
 
@@ -337,7 +337,7 @@ def test_a_folder_that_takes_nothing_is_reported() -> None:
         Folder(FolderSource(path="/sys/kernel")).prepare()
 
 
-def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path: Path) -> None:
+def test_a_file_instead_of_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "ready").touch()
     folder = Folder(FolderSource(path=str(tmp_path)))
     with pytest.raises(SourceError, match="cannot be listed: Not a directory"):
@@ -398,5 +398,5 @@ def test_a_path_that_no_disk_takes_is_reported() -> None:
         Folder(FolderSource(path=f"/{'a' * 300}")).prepare()
 
 
-def test_the_folders_are_no_more_open_than_others(base: Path) -> None:
+def test_created_folders_have_normal_permissions(base: Path) -> None:
     assert all(not stat.S_IMODE(path.stat().st_mode) & 0o002 for path in base.iterdir())

@@ -75,7 +75,7 @@ def test_all_pages_are_read_but_only_as_many_as_are_asked_for(site: GithubSite, 
     assert len(site.seen) == 3
 
 
-def test_pages_without_end_are_left_after_ten(site: GithubSite, desk: GithubDesk) -> None:
+def test_paging_stops_after_ten_pages(site: GithubSite, desk: GithubDesk) -> None:
     site.add(*range(1, 51))
     site.page_length = 1
     assert len(_ids(desk.open())) == 10
@@ -100,7 +100,7 @@ def test_sources_do_not_mix_up_their_pages(site: GithubSite, desk: GithubDesk) -
     assert (_ids(desk.open()), _ids(desk.open(ready="todo"))) == (["1"], ["2"])
 
 
-def test_pages_that_go_on_at_another_host_are_not_asked_for(site: GithubSite, desk: GithubDesk) -> None:
+def test_pages_at_another_host_are_not_requested(site: GithubSite, desk: GithubDesk) -> None:
     with open_github() as other:
         link = {"Link": f'<{other.url}{_ISSUES}?page=2>; rel="next"'}
         site.instead[_LIST] = [lambda ask: ask.say(200, [], link)]
@@ -116,7 +116,7 @@ def test_an_answer_without_issues_is_reported(data: object, site: GithubSite, de
         _ids(desk.open())
 
 
-def test_issues_that_are_none_are_passed_over(site: GithubSite, desk: GithubDesk) -> None:
+def test_entries_that_are_not_issues_are_ignored(site: GithubSite, desk: GithubDesk) -> None:
     good = {"number": 2, "state": "open", "labels": ["ready", {"name": 5}, None], "title": None, "body": 7}
     odd: list[object] = [
         None,
@@ -153,7 +153,7 @@ def test_hostile_texts_become_plain_ones(site: GithubSite, desk: GithubDesk) -> 
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "https://x/\n", 5, None])
-def test_an_address_that_is_no_web_page_is_left_out(url: object, site: GithubSite, desk: GithubDesk) -> None:
+def test_an_invalid_address_is_left_out(url: object, site: GithubSite, desk: GithubDesk) -> None:
     data = {"number": 1, "state": "open", "labels": ["ready"], "html_url": url}
     site.instead[_ONE] = [lambda ask: ask.say(200, data)]
     item = desk.open().read("1")
@@ -181,7 +181,7 @@ def test_a_token_that_github_sends_back_is_taken_out_however_it_is_written(
 
 
 @pytest.mark.parametrize("item_id", ["", "0", "01", "-1", "1/../2", "one", "1" * 40, "٣", "1\n"])
-def test_what_is_no_number_is_no_issue(item_id: str, site: GithubSite, desk: GithubDesk) -> None:
+def test_an_entry_without_a_number_is_not_an_issue(item_id: str, site: GithubSite, desk: GithubDesk) -> None:
     assert desk.open().read(item_id) is None
     assert desk.open().claim(item_id, Note()) is None
     assert site.seen == []
@@ -203,7 +203,7 @@ def test_a_public_repository_needs_no_token(site: GithubSite, desk: GithubDesk) 
 # --- Claiming ----------------------------------------------------------------------------------------
 
 
-def test_a_claim_changes_the_labels_and_looks_again(site: GithubSite, desk: GithubDesk) -> None:
+def test_a_claim_changes_the_labels_and_checks_them(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1, labels=["bug", "ready"])
     item = desk.open().claim("1", note := Note())
     assert item is not None
@@ -250,9 +250,7 @@ def test_an_issue_that_moved_to_another_repository_is_lost(site: GithubSite, des
     assert desk.open().claim("1", Note()) is None
 
 
-def test_whoever_does_not_remove_the_label_has_lost_and_changes_no_more(
-    site: GithubSite, desk: GithubDesk
-) -> None:
+def test_a_worker_that_does_not_remove_the_label_has_lost(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1)
 
     def others_win(_: Ask) -> None:
@@ -278,7 +276,7 @@ def test_an_issue_that_was_deleted_meanwhile_is_left(site: GithubSite, desk: Git
     assert desk.open().claim("1", Note()) is None
 
 
-def test_a_label_that_somebody_took_off_is_put_on_again(site: GithubSite, desk: GithubDesk) -> None:
+def test_a_label_that_was_removed_is_added_again(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1)
     site.after[_TAKE] = lambda _: site.issues[1].labels.clear()
     assert desk.open().claim("1", Note()) is not None
@@ -326,7 +324,7 @@ def test_workers_that_meet_at_the_worst_moment_never_share_an_issue(
     assert site.labels(1) == {"in_progress"}
 
 
-def test_a_worker_who_gives_up_cannot_let_two_have_an_issue(site: GithubSite, desk: GithubDesk) -> None:
+def test_a_worker_that_gives_up_cannot_give_an_issue_to_two(site: GithubSite, desk: GithubDesk) -> None:
     """One crashed half way, and tidies up while another is between adding its label and the removal."""
     site.add(1)
 

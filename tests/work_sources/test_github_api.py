@@ -9,9 +9,8 @@ from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
 from process_probe import until
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model.work_source import GithubSource
-from halo_scheduler.work_sources.github import Github
-from halo_scheduler.work_sources.github_api import GithubApi
+from halo_scheduler.model.actions import GithubSource
+from halo_scheduler.work_sources.github import Github, GithubApi
 from halo_scheduler.work_sources.github_memory import GithubMemory
 from halo_scheduler.work_sources.item import SourceError
 from halo_scheduler.work_sources.web import Web
@@ -111,7 +110,7 @@ def test_without_a_token_a_private_repository_is_reported(site: GithubSite, desk
 
 
 @pytest.mark.parametrize("token", ["two words", "line\nline", "tøken", "a\0b"])
-def test_a_secret_that_is_no_token_is_not_sent_and_not_shown(
+def test_a_secret_that_is_not_a_token_is_neither_sent_nor_shown(
     token: str, site: GithubSite, desk: Desk
 ) -> None:
     with pytest.raises(SourceError, match="the secret TOKEN is not a token") as caught:
@@ -127,14 +126,14 @@ def test_an_end_of_line_behind_a_token_does_not_matter(site: GithubSite, desk: D
 @pytest.mark.parametrize(
     "body", [b"<html>Not GitHub</html>", b'{"half": ', b"[" * 100_000, b"\xff\xfe", b"1" * 10_000]
 )
-def test_an_answer_that_is_no_json_is_reported(body: bytes, site: GithubSite, desk: Desk) -> None:
+def test_a_response_that_is_not_json_is_reported(body: bytes, site: GithubSite, desk: Desk) -> None:
     _always(site, lambda ask: ask.visit.answer(200, body=body))
     with pytest.raises(SourceError, match=r"did not respond like GitHub; is http.* the URL of its API\?"):
         desk.get()
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"message": 5}', b"[" * 100_000, b""])
-def test_a_refusal_without_words_is_reported_all_the_same(body: bytes, site: GithubSite, desk: Desk) -> None:
+def test_a_refusal_without_a_message_is_reported_too(body: bytes, site: GithubSite, desk: Desk) -> None:
     _always(site, lambda ask: ask.visit.answer(403, body=body))
     with pytest.raises(SourceError, match="GitHub does not allow it; the token"):
         desk.get()
@@ -258,7 +257,7 @@ def test_without_a_time_a_minute_is_waited(
         {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"},
     ],
 )
-def test_nobody_waits_for_more_than_a_day(headers: dict[str, str], site: GithubSite, desk: Desk) -> None:
+def test_a_rate_limit_delays_at_most_a_day(headers: dict[str, str], site: GithubSite, desk: Desk) -> None:
     site.instead[f"GET {_PATH}"] = [lambda ask: ask.say(403, {}, headers)]
     with pytest.raises(SourceError, match="rate limit is used up until 13:00"):
         desk.get()
@@ -267,7 +266,7 @@ def test_nobody_waits_for_more_than_a_day(headers: dict[str, str], site: GithubS
 
 
 @pytest.mark.parametrize("number", ["-1", "soon", "", "1e9", "٣", "9" * 5_000])
-def test_a_limit_that_is_no_number_is_passed_over(number: str, site: GithubSite, desk: Desk) -> None:
+def test_an_invalid_rate_limit_is_ignored(number: str, site: GithubSite, desk: Desk) -> None:
     headers = {"X-RateLimit-Remaining": number, "X-RateLimit-Reset": number}
     encoded = {name: value.encode().decode("latin-1") for name, value in headers.items()}
     site.instead[f"GET {_PATH}"] = [lambda ask: ask.say(200, {}, encoded)]
@@ -296,7 +295,7 @@ def test_a_late_answer_does_not_lift_a_limit(site: GithubSite, desk: Desk) -> No
         desk.get()
 
 
-def test_a_limit_holds_for_every_repository_of_a_token_and_for_no_other(site: GithubSite, desk: Desk) -> None:
+def test_a_rate_limit_applies_to_every_repository_of_a_token(site: GithubSite, desk: Desk) -> None:
     site.requests_left = 0
     with pytest.raises(SourceError, match="rate limit"):
         desk.get()
@@ -306,7 +305,7 @@ def test_a_limit_holds_for_every_repository_of_a_token_and_for_no_other(site: Gi
     assert desk.api(token=f"{_NAME}_2").get(f"{site.url}{_PATH}").status == 200
 
 
-def test_what_could_not_be_reported_any_more_is_not_begun(site: GithubSite, desk: Desk) -> None:
+def test_a_request_that_could_not_finish_in_time_is_not_started(site: GithubSite, desk: Desk) -> None:
     site.add(1)
     site.requests_left, site.resets_at_s = 9, _START // 1_000 + 60
     source = Github(desk.source(), TOKEN, Web(), desk.memory)

@@ -71,7 +71,7 @@ def test_an_issue_that_a_person_closed_only_loses_our_label(
     assert (site.labels(1), site.asked("PATCH")) == (set(), [])
 
 
-def test_a_label_that_goes_in_the_last_moment_is_no_error(site: GithubSite, desk: GithubDesk) -> None:
+def test_a_label_removed_in_the_last_moment_is_not_an_error(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1, labels=["in_progress"])
     site.before[f"DELETE {_ISSUES}/1/labels/in_progress"] = lambda _: site.issues[1].labels.clear()
     desk.open().settle(_claim(), Verdict.DONE)
@@ -175,7 +175,7 @@ def test_an_end_leaves_a_comment_once_also_if_it_has_to_be_reported_again(
 
 
 @pytest.mark.parametrize(("verdict", "place"), [(Verdict.RELEASED, "1"), (Verdict.FAILED, "")])
-def test_what_was_given_back_leaves_no_comment(
+def test_a_released_issue_gets_no_comment(
     verdict: Verdict, place: str, site: GithubSite, desk: GithubDesk
 ) -> None:
     site.add(1, labels=["in_progress"])

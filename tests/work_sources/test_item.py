@@ -48,7 +48,7 @@ def test_a_label_can_tell_the_priority(labels: list[str], priority: str) -> None
     assert priority_in(labels) == priority
 
 
-def test_a_body_is_text_whatever_its_bytes() -> None:
+def test_a_body_is_text_with_any_bytes() -> None:
     content = b"\xef\xbb\xbfone\r\ntwo\0\xff\xe4"
     assert plain_body(content, len(content)) == ("one\ntwo\ufffd\ufffd\ufffd", "")
 
@@ -57,7 +57,7 @@ def test_a_body_of_just_the_longest_is_whole() -> None:
     assert plain_body(b"a" * LONGEST_BODY, LONGEST_BODY) == ("a" * LONGEST_BODY, "")
 
 
-def test_a_longer_body_is_cut_between_characters_and_says_so() -> None:
+def test_a_longer_body_is_cut_between_characters_with_a_note() -> None:
     content = b"a" + "é".encode() * LONGEST_BODY
     body, note = plain_body(content, len(content))
     assert note == "its text is cut after 1 MiB of 2.0 MiB"
@@ -79,9 +79,7 @@ def test_a_longer_body_is_cut_between_characters_and_says_so() -> None:
         ("#", "#", "#"),
     ],
 )
-def test_the_first_line_is_the_title_and_a_heading_is_not_said_twice(
-    text: str, title: str, body: str
-) -> None:
+def test_the_first_line_is_the_title_and_a_heading_is_not_repeated(text: str, title: str, body: str) -> None:
     said = MarkdownText(text, "name")
     assert (said.title, said.body) == (title, body)
 

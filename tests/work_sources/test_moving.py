@@ -66,7 +66,7 @@ def _not_known_here(*_: object) -> int:
 
 
 @pytest.mark.parametrize("rename", [None, _not_known_here], ids=["the system", "the disk"])
-def test_whatever_cannot_move_in_one_step_gets_two(
+def test_a_file_that_cannot_move_in_one_step_moves_in_two(
     rename: Callable[..., int] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moving, "_renameat2", lambda: rename)

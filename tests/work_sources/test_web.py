@@ -51,7 +51,7 @@ def _says(raw: bytes) -> Iterator[str]:
 # --- Asking and answering ----------------------------------------------------------------------------
 
 
-def test_what_is_asked_arrives_and_the_answer_comes_back(site: Site) -> None:
+def test_a_request_arrives_and_its_response_is_returned(site: Site) -> None:
     url = site.answer("/issues", 201, {"ETag": "x"}, b"body")
     request = Request(
         method="POST", url=f"{url}?page=2", token=_TOKEN, headers={"Accept": "a/b"}, body=b"sent"
@@ -63,7 +63,7 @@ def test_what_is_asked_arrives_and_the_answer_comes_back(site: Site) -> None:
     assert (seen.headers["accept"], seen.headers["authorization"]) == ("a/b", f"Bearer {_TOKEN}")
 
 
-def test_without_a_token_there_is_no_header_for_it(site: Site) -> None:
+def test_without_a_token_no_header_is_sent(site: Site) -> None:
     Web().send(Request(method="GET", url=site.answer()))
     assert "authorization" not in site.seen[0].headers
 
@@ -115,7 +115,7 @@ def test_a_redirect_within_the_host_is_followed(status: int, site: Site) -> None
     assert _get(site.redirect("/old", "/new", status)).body == b"here"
 
 
-def test_a_request_that_changes_something_follows_only_what_keeps_it_the_same(site: Site) -> None:
+def test_a_changing_request_follows_only_redirects_that_keep_it(site: Site) -> None:
     site.answer("/new", body=b"here")
     assert _get(site.redirect("/old", "/new", 307), method="DELETE").body == b"here"
     assert site.seen[-1].method == "DELETE"
@@ -144,7 +144,7 @@ def test_a_redirect_that_leads_nowhere_is_not_followed(location: str, site: Site
     assert len(site.seen) == 1
 
 
-def test_a_redirect_without_end_is_reported(site: Site) -> None:
+def test_an_endless_redirect_is_reported(site: Site) -> None:
     site.redirect("/b", "/a")
     with pytest.raises(SourceError, match="more than 3 redirects in a row"):
         _get(site.redirect("/a", "/b"))
@@ -171,7 +171,7 @@ def test_a_server_that_is_not_there_is_reported() -> None:
             _get(f"http://127.0.0.1:{port}/")
 
 
-def test_a_name_that_nobody_has_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_host_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(-2, "Name or service not known")
 
@@ -233,7 +233,7 @@ def test_a_server_that_trickles_is_left_after_the_deadline(has_begun: bool, site
         _get(site.page(page), Web(deadline_s=0.3))
 
 
-def test_the_deadline_holds_for_all_redirects_together(site: Site) -> None:
+def test_the_deadline_covers_all_redirects(site: Site) -> None:
     site.page(Visit.wait_for_the_end, "/new")
     with pytest.raises(SourceError, match=r"did not answer within 0\.2 s"):
         _get(site.redirect("/old", "/new"), Web(deadline_s=0.2))
@@ -280,7 +280,7 @@ def test_a_connection_that_is_cut_is_reported(raw: bytes) -> None:
         f"echo {_TOKEN}\r\n".encode(),
     ],
 )
-def test_what_is_no_web_server_is_reported_without_the_token(raw: bytes) -> None:
+def test_a_server_that_is_not_http_is_reported_without_the_token(raw: bytes) -> None:
     with _says(raw) as url, pytest.raises(SourceError) as caught:
         _get(url)
     assert "127.0.0.1" in str(caught.value)
@@ -294,7 +294,7 @@ def _trust(certificate: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
 
 
-def test_a_server_that_somebody_vouches_for_is_trusted(
+def test_a_server_with_a_trusted_certificate_is_trusted(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _trust(authority.own, monkeypatch)
@@ -310,7 +310,7 @@ def test_a_server_that_somebody_vouches_for_is_trusted(
         ("IP:127.0.0.1", -1, "certificate has expired"),
     ],
 )
-def test_a_server_that_nobody_vouches_for_gets_no_token(
+def test_a_server_without_a_trusted_certificate_gets_no_token(
     names: str, days: int, message: str, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _trust(authority.own, monkeypatch)

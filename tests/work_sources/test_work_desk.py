@@ -12,8 +12,8 @@ from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
 from machine import START
 from task_desk import TOKEN_NAME, folder_source, github_source, make_tasks, new_desk, put, settle_item, tree
 
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.work_source import FolderSource, GithubSource
 from halo_scheduler.store.secrets import SecretError
 from halo_scheduler.work_sources.item import NoWorkError, SourceError, Verdict
 from halo_scheduler.work_sources.web import Web
@@ -96,7 +96,7 @@ def test_exactly_the_item_that_is_asked_for_is_claimed(
     assert tree(base) == ["in-progress/2.md", "ready/1.md"]
 
 
-def test_the_first_item_can_be_looked_at_without_taking_it(
+def test_the_first_item_can_be_previewed_without_taking_it(
     desk: WorkDesk, base: Path, source: FolderSource
 ) -> None:
     put(base, "1.md", "2.md")
@@ -105,13 +105,13 @@ def test_the_first_item_can_be_looked_at_without_taking_it(
     assert tree(base) == ["ready/1.md", "ready/2.md"]
 
 
-def test_an_item_that_goes_while_it_is_looked_at_is_passed_over(desk: WorkDesk, site: GithubSite) -> None:
+def test_an_item_that_disappears_during_a_preview_is_ignored(desk: WorkDesk, site: GithubSite) -> None:
     site.add(1, 2)
     site.before[f"GET /repos/{REPOSITORY}/issues/1"] = lambda _: site.issues[1].labels.clear()
     assert desk.open(github_source(site)).first().id == "2"
 
 
-def test_what_a_run_does_not_use_is_given_back(desk: WorkDesk, base: Path, source: FolderSource) -> None:
+def test_an_unused_item_is_released(desk: WorkDesk, base: Path, source: FolderSource) -> None:
     put(base, "1.md")
     opened = desk.open(source)
     opened.claim("a")
@@ -148,9 +148,7 @@ def test_an_issue_is_taken_over_without_a_change_of_its_labels(desk: WorkDesk, s
     assert site.labels(1) == {"ready"}
 
 
-def test_an_item_that_is_no_longer_there_cannot_be_taken_over(
-    desk: WorkDesk, base: Path, source: FolderSource
-) -> None:
+def test_a_missing_item_cannot_be_taken_over(desk: WorkDesk, base: Path, source: FolderSource) -> None:
     put(base, "1.md")
     opened = desk.open(source)
     opened.claim("a")
@@ -158,7 +156,7 @@ def test_an_item_that_is_no_longer_there_cannot_be_taken_over(
     assert (opened.take_over("b", "a"), desk.claimed()) == (None, set())
 
 
-def test_an_issue_that_somebody_else_finished_cannot_be_taken_over(desk: WorkDesk, site: GithubSite) -> None:
+def test_an_issue_finished_by_another_cannot_be_taken_over(desk: WorkDesk, site: GithubSite) -> None:
     site.add(1)
     opened = desk.open(github_source(site))
     opened.claim("a")
@@ -166,7 +164,7 @@ def test_an_issue_that_somebody_else_finished_cannot_be_taken_over(desk: WorkDes
     assert (opened.take_over("b", "a"), desk.claimed()) == (None, set())
 
 
-def test_only_what_was_claimed_at_the_same_source_is_taken_over(
+def test_only_items_of_the_same_source_are_taken_over(
     desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
 ) -> None:
     put(base, "1.md")
@@ -176,7 +174,7 @@ def test_only_what_was_claimed_at_the_same_source_is_taken_over(
     assert (desk.claimed(), tree(base)) == ({"a"}, ["in-progress/1.md"])
 
 
-def test_what_somebody_gives_back_meanwhile_is_not_settled_a_second_time(
+def test_an_item_released_meanwhile_is_not_reported_again(
     desk: WorkDesk, base: Path, source: FolderSource
 ) -> None:
     put(base, "1.md")
@@ -222,7 +220,7 @@ def test_a_lost_race_leads_to_the_next_item(desk: WorkDesk, site: GithubSite, tm
     assert json.loads((tmp_path / "spool" / "a.item").read_text())["item"] == "2"
 
 
-def test_a_lost_race_for_the_last_item_is_no_work(desk: WorkDesk, site: GithubSite) -> None:
+def test_a_lost_race_for_the_last_item_means_no_work(desk: WorkDesk, site: GithubSite) -> None:
     site.add(1)
     site.before[f"DELETE /repos/{REPOSITORY}/issues/1/labels/ready"] = lambda _: setattr(
         site.issues[1], "labels", ["in_progress"]
@@ -311,7 +309,7 @@ def test_where_secrets_are_is_found_out_at_once_but_they_are_had_later(tmp_path:
     assert steps == ["find ['TOKEN']", "read"]
 
 
-def test_whatever_a_keyring_does_is_the_failure_of_the_source(tmp_path: Path) -> None:
+def test_every_keyring_error_is_a_failure_of_the_source(tmp_path: Path) -> None:
     def read() -> Mapping[str, str]:
         raise RuntimeError(f"broken, and it says {TOKEN}")
 

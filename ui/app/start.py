@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from halo_scheduler.host.core_dumps import CORE_LIMIT
+from halo_scheduler.host.process import CORE_LIMIT
 from halo_scheduler.paths import database_path
 
 _LOCAL_DISPLAY = re.compile(r"(?:unix)?:(\d+)(?:\.\d+)?")

@@ -148,6 +148,10 @@ class Windows(QObject):
         """Show the quiet hours in the settings."""
         self._with_settings(lambda settings: settings.show_quiet_times())
 
+    def show_webhooks(self) -> None:
+        """Show the webhooks page of the settings."""
+        self._with_settings(lambda settings: settings.show_webhooks())
+
     def show_secrets(self) -> None:
         """Show the secrets in the settings."""
         self._with_settings(lambda settings: settings.show_secrets())
@@ -198,6 +202,15 @@ class Windows(QObject):
             self._importing.done_with.connect(self.main.show_message)
         self._importing.start()
 
+    def show_export(self) -> None:
+        """Let the user export all jobs to a file."""
+        from ui.main_window.importing import JobExport  # noqa: PLC0415
+
+        exporting = JobExport(self._backend, self.main)
+        exporting.done_with.connect(self.main.show_message)
+        exporting.done_with.connect(exporting.deleteLater)
+        exporting.start()
+
     def greet(self) -> None:
         """Ask once whether to start at login."""
         from .greeting import Greeting  # noqa: PLC0415
@@ -243,12 +256,14 @@ class Windows(QObject):
         main.run_shown_requested.connect(self.show_run)
         main.settings_requested.connect(self.show_settings)
         main.import_requested.connect(self.show_import)
+        main.export_requested.connect(self.show_export)
         main.help_requested.connect(self.show_help)
         main.quit_requested.connect(self.quit_requested)
         main.autostart_requested.connect(lambda: self._switch_autostart(is_wanted=True))
         self.editing.job_saved.connect(main.select_job)
         self.editing.quiet_times_requested.connect(self.show_quiet_times)
         self.editing.secrets_requested.connect(self.show_secrets)
+        self.editing.webhooks_requested.connect(self.show_webhooks)
 
     def _with_settings(self, use: Callable[[SettingsDialog], None]) -> None:
         """Call something with the settings dialog, created on first use."""

@@ -9,7 +9,8 @@ import logging
 import queue
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -21,12 +22,12 @@ from shiboken6 import isValid
 
 from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model.alarms import StoreTrouble
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation
+from halo_scheduler.model.alarms import StoreTrouble, UnrecordedEnd
 from halo_scheduler.model.changes import YOU, Change, ChangeKind
+from halo_scheduler.model.words import ERRORS
 from halo_scheduler.paths import database_path
 from halo_scheduler.service.scheduler import Scheduler
-
-from .store_trouble import NO_ENDS, Ends
 
 _LOG = logging.getLogger(__name__)
 _BATCH_S = 0.03
@@ -34,6 +35,9 @@ _LARGEST_BATCH = 200
 # A keyring that waits for its password must not keep the program from ending.
 _LONGEST_CLOSE_S = 3.0
 T = TypeVar("T")
+Ends = Mapping[str, UnrecordedEnd]
+"""The results still to be recorded, by job id: a job has one current run at most."""
+NO_ENDS: Ends = {}
 
 
 class Lane(StrEnum):
@@ -317,3 +321,38 @@ def _batches(items: Iterator[T], is_cancelled: Callable[[], bool]) -> Iterator[l
             batch, since = [], monotonic()
     if batch and not is_cancelled():
         yield batch
+
+
+def ended_job(job: Job, ends: Ends) -> Job:
+    """Return a job as it is after its run, if that has ended."""
+    end = ends.get(job.id)
+    if end is None or job.status is not JobStatus.RUNNING:
+        return job
+    return replace(job, status=JobStatus.IDLE, last_outcome=end.outcome, last_completed_at=end.finished_at)
+
+
+def ended_situation(situation: Situation, ends: Ends) -> Situation:
+    """Return a job's situation as it is after its run, if that has ended."""
+    end = ends.get(situation.job_id)
+    if end is None or situation.status is not JobStatus.RUNNING:
+        return situation
+    return situation._replace(
+        status=JobStatus.IDLE,
+        waiting=None,
+        last_outcome=end.outcome,
+        resumed_since_run=False,
+        errors=situation.errors + (end.outcome in ERRORS),
+    )
+
+
+def ended_run(run: Run, ends: Ends) -> Run:
+    """Return a run with its actual result, if it has ended."""
+    end = ends.get(run.job_id)
+    if end is None or end.run_id != run.id or run.outcome is not Outcome.RUNNING:
+        return run
+    return replace(run, outcome=end.outcome, finished_at=end.finished_at)
+
+
+def still_running(runs: Iterable[Run], ends: Ends) -> list[Run]:
+    """Return the runs that have not ended."""
+    return [run for run in runs if ended_run(run, ends).outcome is Outcome.RUNNING]

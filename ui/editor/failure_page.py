@@ -31,7 +31,7 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """The values of the page."""
+    """The values of the page, named as the fields of a policy."""
 
     time_limit: str | None
     retry: Retry

@@ -39,6 +39,7 @@ class Form(QStackedWidget):
     completed = Signal()
     job_wanted = Signal(str)
     quiet_times_wanted = Signal()
+    webhooks_wanted = Signal()
     secret_wanted = Signal()
 
     def __init__(self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget) -> None:
@@ -216,6 +217,7 @@ class Form(QStackedWidget):
         pages.failure.failure_job_chosen.connect(pages.next_jobs.rows.set_failure_job)
         pages.next_jobs.job_wanted.connect(self.job_wanted)
         pages.conditions.quiet_times_wanted.connect(self.quiet_times_wanted)
+        pages.when.webhooks_wanted.connect(self.webhooks_wanted)
         self._follow_kind()
         self._follow_group()
         self._follow_chain()

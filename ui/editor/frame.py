@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui.style.marks import Shape, paint_mark
-from ui.style.theme import GRID, HALF, ICON, MARGIN, Appearance, Tone, small_font, strong_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, icon_size, small_font, strong_font
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.arrange import show_if
 from ui.widgets.labels import button, label, tint, with_shortcut
@@ -36,8 +36,6 @@ _TITLE = Qt.ItemDataRole.UserRole + 3
 _WIDTH = 216
 _MARK = 8
 _SUMMARY_LINES = 2
-# The width that frame, insets and icon leave for the summary.
-_ROOM = _WIDTH - GRID * 2 - (GRID * 2 + ICON) - GRID
 _LONGEST = 110
 SAVE_KEYS = "Ctrl+S"
 TEST_KEYS = "Ctrl+T"
@@ -164,19 +162,25 @@ class _PageDelegate(QStyledItemDelegate):
         line = QFontMetrics(title_font).height()
         icon = self._appearance.icon(str(index.data(_ICON)), Tone.ACCENT if is_current else Tone.MUTED)
         top = area.top() + GRID
-        icon.paint(painter, QRect(area.left() + GRID, top + (line - ICON) // 2, ICON, ICON))
-        left = area.left() + GRID * 2 + ICON
-        room = area.right() - left - MARGIN - GRID
+        size = icon_size()
+        icon.paint(painter, QRect(area.left() + GRID, top + (line - size) // 2, size, size))
+        left = area.left() + GRID * 2 + size
+        # The mark of a problem stands at the right of the title.
+        room = area.right() - left - (MARGIN + GRID if index.data(_HAS_PROBLEM) else GRID)
+        title = QFontMetrics(title_font).elidedText(
+            str(index.data(_TITLE)), Qt.TextElideMode.ElideRight, room
+        )
         painter.setFont(title_font)
         painter.setPen(self._appearance.colour(Tone.TEXT))
-        painter.drawText(QRect(left, top, room, line), Qt.AlignmentFlag.AlignVCenter, str(index.data(_TITLE)))
+        painter.drawText(QRect(left, top, room, line), Qt.AlignmentFlag.AlignVCenter, title)
         below = small_font(option.font)
         painter.setFont(below)
         painter.setPen(self._appearance.colour(Tone.MUTED))
         metrics = QFontMetrics(below)
-        lines = _wrapped(str(index.data(_SUMMARY) or ""), metrics, _ROOM, self.lines)
+        width = area.right() - left - GRID
+        lines = _wrapped(str(index.data(_SUMMARY) or ""), metrics, width, self.lines)
         for number, text in enumerate(lines):
-            box = QRect(left, top + line + HALF // 2 + number * metrics.height(), _ROOM, metrics.height())
+            box = QRect(left, top + line + HALF // 2 + number * metrics.height(), width, metrics.height())
             painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
 
 
@@ -249,14 +253,14 @@ class Footer(QFrame):
         tip = self.tr("Run the job now with these settings; its schedule isn't affected")
         self._test.setToolTip(with_shortcut(tip, TEST_KEYS))
         self._test.setAutoDefault(False)
-        self._test.setIconSize(QSize(ICON, ICON))
+        self._test.setIconSize(QSize(icon_size(), icon_size()))
         tint(self._test, appearance, "run")
         self._remark = label("", "muted", name="saveRemark")
         self._remark.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._reason = ElidedLink()
         self._reason.setObjectName("saveReason")
         self._reason.setAutoDefault(False)
-        self._reason.setIconSize(QSize(ICON, ICON))
+        self._reason.setIconSize(QSize(icon_size(), icon_size()))
         self._reason.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._reason.clicked.connect(self.reason_clicked)
         cancel = button(self.tr("Cancel"), name="cancelButton", tip=self.tr("Close without saving"))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter
 
 from ui.style.theme import MARGIN
 from ui.style.wording import one_line, plain_tooltip
-from ui.widgets.boxes import give_room
+from ui.widgets.boxes import dress_suggestions, give_room
 
 from .job_catalogue import JobCatalogue, circle_sentence
 
@@ -19,7 +19,7 @@ _WIDEST_POPUP = 480
 
 
 class JobChoice(QComboBox):
-    """Holds one job or none; text that is no job's name is reverted."""
+    """Holds one job or none; text that does not name a job is reverted."""
 
     chosen = Signal()
     refused = Signal(str)
@@ -64,10 +64,7 @@ class JobChoice(QComboBox):
         made.setFilterMode(Qt.MatchFlag.MatchContains)
         made.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         made.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
-        popup = made.popup()
-        if popup is not None:
-            give_room(popup)
-            popup.setStyleSheet("QListView { border: 1px solid palette(mid); }")
+        dress_suggestions(made, self)
         return made
 
     @property

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QHBoxLayout, QVBoxL
 from halo_scheduler.model import JobSpec
 from ui.backend.backend import Backend
 from ui.forms.fields import Field, Page, Problem, as_sentence
-from ui.style.theme import MARGIN, Appearance
+from ui.style.theme import MARGIN, Appearance, scaled
 from ui.style.wording import one_line
 from ui.widgets.arrange import show_if
 from ui.widgets.labels import frame
@@ -31,7 +31,6 @@ _WIDTH, _HEIGHT = 1000, 680
 _LEAST = QSize(720, 400)
 # Room for a title bar and a panel.
 _FRAME = QSize(16, 80)
-_NARROW = _LEAST.width() + PANEL_WIDTH
 
 
 class JobEditor(QDialog):
@@ -48,6 +47,8 @@ class JobEditor(QDialog):
     """Requests the quiet hours page of the settings."""
     secrets_requested = Signal()
     """Requests the secrets page of the settings."""
+    webhooks_requested = Signal()
+    """Requests the webhooks page of the settings."""
 
     def __init__(
         self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget | None = None
@@ -117,6 +118,7 @@ class JobEditor(QDialog):
         self._form.job_wanted.connect(self.job_requested)
         self._form.quiet_times_wanted.connect(self.quiet_times_requested)
         self._form.secret_wanted.connect(self.secrets_requested)
+        self._form.webhooks_wanted.connect(self.webhooks_requested)
         for number in range(self._list.count()):
             QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(
                 partial(self.turn_to, number)
@@ -361,7 +363,7 @@ class JobEditor(QDialog):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
         # In a narrow window the form takes precedence; the page list shows the schedule too.
-        show_if(self._side, self.width() >= _NARROW)
+        show_if(self._side, self.width() >= _LEAST.width() + scaled(PANEL_WIDTH))
 
     def setVisible(self, visible: bool) -> None:  # noqa: FBT001, N802 - Qt's name
         super().setVisible(visible)

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QVBoxLayout, QWidget
 
-from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Caps, CatchUp, JobSpec, Limits, Manual, Notify, Policy
-from halo_scheduler.model.parameters import require_parameters
-from halo_scheduler.model.policies import MOST_OUTPUT_BYTES
+from halo_scheduler.model.jobs import require_parameters
+from halo_scheduler.model.policies import MOST_CAUGHT_UP, MOST_OUTPUT_BYTES
 from ui.backend.backend import Backend
 from ui.forms.fields import Field, Findings, Page
-from ui.forms.fold import Fold
 from ui.forms.inputs import IntervalEdit
-from ui.forms.rows import PairsEdit, optional_interval, set_optional, side_by_side
+from ui.forms.rows import PairsEdit, optional_interval, set_optional
 from ui.style.theme import Appearance
 from ui.widgets.arrange import show_if
 from ui.widgets.boxes import number_box
-from ui.widgets.labels import label
 
 from .options_folds import DailyLimits, OutputCommands
-from .summary import joined, short_interval
+from .spacing import Spacing
 
-_MOST_JITTER = 10
 _DEFAULT_AGE = "1d"
-_DEFAULT_MIN_MS = 60_000
-_DEFAULT_MAX_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The values of the page; the policy holds only the fields edited here."""
+    """The values of the page; the policy has what is edited here, and the rest as it was loaded."""
 
     policy: Policy
     group: str | None
@@ -73,7 +67,9 @@ class OptionsPage(Page):
         self.column.addLayout(self._folds)
         self._build_daily_limits()
         yield
-        self._build_spacing(self._appearance)
+        self._spacing = Spacing(self._appearance, self)
+        self._folds.addWidget(self._spacing)
+        self._spacing.changed.connect(self.edited)
         self.column.addStretch(1)
 
     def _build_enabled(self) -> None:
@@ -95,6 +91,7 @@ class OptionsPage(Page):
         self._catch_up.setObjectName("catchUp")
         self._catch_up.setAccessibleName(self.tr("If a run was missed while Halo was closed"))
         self._catch_up.addItem(self.tr("Run once at the next start"), CatchUp.ONCE)
+        self._catch_up.addItem(self.tr("Run each missed time"), CatchUp.ALL)
         self._catch_up.addItem(self.tr("Skip it"), CatchUp.SKIP)
         self.add_field(
             Field(
@@ -104,6 +101,14 @@ class OptionsPage(Page):
                 subject=self.tr("The choice"),
             )
         )
+        self._most = number_box(
+            1, MOST_CAUGHT_UP, name="catchUpLimit", title=self.tr("Most missed runs to catch up"), width=180
+        )
+        self._most.setPrefix(self.tr("At most the newest "))
+        self._most_field = self.add_field(
+            Field("", self._most, path="policy.catch_up_limit", subject=self.tr("The number"))
+        )
+        self._most.valueChanged.connect(self.edited)
         self._has_age = QCheckBox(self.tr("Unless missed more than"))
         self._has_age.setObjectName("hasMaxAge")
         self._age = IntervalEdit(self.tr("Oldest missed run to catch up"), name="maxAge")
@@ -246,51 +251,16 @@ class OptionsPage(Page):
             part.changed.connect(self.edited)
         self._output_commands.changed.connect(self._follow_output_commands)
 
-    def _build_spacing(self, appearance: Appearance) -> None:
-        self._fold = Fold(appearance, self.tr("Random delay and interval limits"), name="spacingFold")
-        self._jitter = number_box(
-            0, _MOST_JITTER, name="jitter", title=self.tr("Random delay in percent"), zero=self.tr("none")
-        )
-        self._jitter.setSuffix(" %")
-        self._fold.add(
-            self.watch_field(
-                Field(
-                    self.tr("Random delay: up to"),
-                    side_by_side("jitterRow", self._jitter, label(self.tr("of the interval"))),
-                    path="policy.jitter_percent",
-                    subject=self.tr("The random delay"),
-                    hint=self.tr("Keeps jobs from all starting at once."),
-                )
-            )
-        )
-        self._has_min = QCheckBox(self.tr("Minimum time until next run"))
-        self._has_min.setObjectName("hasMin")
-        self._min = IntervalEdit(self.tr("Minimum time until next run"), name="minDistance")
-        self._has_max = QCheckBox(self.tr("Maximum time until next run"))
-        self._has_max.setObjectName("hasMax")
-        self._max = IntervalEdit(self.tr("Maximum time until next run"), name="maxDistance")
-        for has, edit, name, path in (
-            (self._has_min, self._min, "minRow", "policy.limits"),
-            (self._has_max, self._max, "maxRow", "policy.limits.max_ms"),
-        ):
-            subject = self.tr("The time")
-            self._fold.add(
-                self.watch_field(Field("", optional_interval(name, has, edit), path=path, subject=subject))
-            )
-            has.toggled.connect(self._announce_spacing)
-            edit.changed.connect(self._announce_spacing)
-        self._jitter.valueChanged.connect(self._announce_spacing)
-        self._folds.addWidget(self._fold)
-
     def focus_first(self) -> None:
         """Focus the first field."""
         self._enabled.setFocus()
 
     def load(self, spec: JobSpec) -> None:
         """Show the options of a job."""
-        policy = spec.policy
+        policy = self._loaded = spec.policy
         self._enabled.setChecked(spec.enabled)
         self._catch_up.setCurrentIndex(self._catch_up.findData(policy.catch_up))
+        self._most.setValue(policy.catch_up_limit)
         self._age.set_text(policy.catch_up_max_age or _DEFAULT_AGE)
         set_optional(self._has_age, self._age, is_on=policy.catch_up_max_age is not None)
         self._notify.setCurrentIndex(self._notify.findData(policy.notify))
@@ -304,17 +274,11 @@ class OptionsPage(Page):
         self._given_limit = limit
         self._output_limit.setValue(-1 if limit is None else limit >> 10)
         self._assistants.setChecked(policy.assistants_may_run)
-        self._jitter.setValue(policy.jitter_percent)
-        limits = policy.limits
-        self._min.set_milliseconds(limits.min_ms or _DEFAULT_MIN_MS)
-        self._max.set_milliseconds(limits.max_ms or _DEFAULT_MAX_MS)
-        set_optional(self._has_min, self._min, is_on=limits.min_ms is not None)
-        set_optional(self._has_max, self._max, is_on=limits.max_ms is not None)
+        self._spacing.load(policy)
         self._daily_limits.load(policy.caps)
         self._output_commands.load(policy.reads_lines)
         self._follow_output_commands()
         self._show_age()
-        self._summarise()
 
     @property
     def group(self) -> str | None:
@@ -335,16 +299,20 @@ class OptionsPage(Page):
 
     def read(self, findings: Findings) -> Options | None:
         """Return the values, or None after recording the problems."""
-        limits = findings.take("policy.limits", self._read_limits)
+        limits = self._spacing.read_limits(findings)
         caps = self._daily_limits.read(findings)
         group = self.group
         policy = findings.take(
             "policy",
-            lambda: Policy(
+            lambda: replace(
+                self._loaded,
                 catch_up=self._catch_up.currentData(),
+                catch_up_limit=self._most.value(),
                 catch_up_max_age=self._age.text if self._has_age.isChecked() else None,
                 limits=limits or Limits(),
-                jitter_percent=self._jitter.value(),
+                jitter_percent=self._spacing.jitter_percent,
+                jitter=self._spacing.jitter,
+                is_jitter_fixed=self._spacing.is_jitter_fixed,
                 notify=self._notify.currentData(),
                 caps=caps or Caps(),
                 reads_lines=self._output_commands.chosen,
@@ -368,31 +336,12 @@ class OptionsPage(Page):
         return Options(policy, group, self._enabled.isChecked(), parameters)
 
     def _read_output_limit(self) -> int | None:
-        """Return the limit in bytes; one that is no whole number of kilobytes stays as it is until it is changed."""
+        """Return the limit in bytes; one that is not a whole number of kilobytes stays until it is changed."""
         value, given = self._output_limit.value(), self._given_limit
         if given is not None and value == given >> 10:
             return given
         return None if value < 0 else value << 10
 
-    def _read_limits(self) -> Limits:
-        min_ms = self._min.milliseconds if self._has_min.isChecked() else None
-        max_ms = self._max.milliseconds if self._has_max.isChecked() else None
-        if min_ms is not None and max_ms is not None and min_ms > max_ms:
-            raise ScheduleError(self.tr("the minimum must be smaller than the maximum"), path="min_ms")
-        return Limits(min_ms=min_ms, max_ms=max_ms)
-
     def _show_age(self) -> None:
-        show_if(self._age_field, self._catch_up.currentData() == CatchUp.ONCE)
-
-    def _announce_spacing(self) -> None:
-        self._summarise()
-        self.edited.emit()
-
-    def _summarise(self) -> None:
-        jitter, has_min, has_max = self._jitter.value(), self._has_min.isChecked(), self._has_max.isChecked()
-        text = joined(
-            self.tr("random delay up to {percent} %").format(percent=jitter) if jitter else "",
-            self.tr("at least {time}").format(time=short_interval(self._min.milliseconds)) if has_min else "",
-            self.tr("at most {time}").format(time=short_interval(self._max.milliseconds)) if has_max else "",
-        )
-        self._fold.set_summary(text or self.tr("none"))
+        show_if(self._age_field, self._catch_up.currentData() != CatchUp.SKIP)
+        show_if(self._most_field, self._catch_up.currentData() == CatchUp.ALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Action, JobSpec, Policy, Schedule, Several
@@ -81,7 +81,9 @@ class Reading:
             "" if self.when is None else when_words,
             ""
             if conditions is None
-            else conditions_summary(conditions.conditions, conditions.deadline, conditions.in_quiet_time),
+            else conditions_summary(
+                conditions.conditions, conditions.condition_deadline, conditions.in_quiet_time
+            ),
             "" if failure is None else failure_summary(failure.time_limit, failure.retry),
             "" if next_jobs is None else next_jobs_summary(next_jobs.followers, next_jobs.names),
             ""
@@ -124,7 +126,7 @@ def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
         failure=failure,
         next_jobs=next_jobs,
         options=options,
-        policy=_policy(draft, conditions, failure, options),
+        policy=_policy(conditions, failure, options),
         spec=None,
         problems=(),
         parameters=draft.start_spec().parameters if options is None else options.parameters,
@@ -135,30 +137,13 @@ def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
 
 
 def _policy(
-    draft: Draft, conditions: ConditionPolicy | None, failure: FailurePolicy | None, options: Options | None
+    conditions: ConditionPolicy | None, failure: FailurePolicy | None, options: Options | None
 ) -> Policy | None:
     if conditions is None or failure is None or options is None:
         return None
-    # Fields of the policy that the form does not edit stay unchanged.
     return replace(
-        draft.start_spec().policy,
-        time_limit=failure.time_limit,
-        retry=failure.retry,
-        backoff=failure.backoff,
-        max_errors=failure.max_errors,
-        catch_up=options.policy.catch_up,
-        catch_up_max_age=options.policy.catch_up_max_age,
-        limits=options.policy.limits,
-        jitter_percent=options.policy.jitter_percent,
-        notify=options.policy.notify,
-        caps=options.policy.caps,
-        reads_lines=options.policy.reads_lines,
-        keep_awake=options.policy.keep_awake,
-        output_limit_bytes=options.policy.output_limit_bytes,
-        assistants_may_run=options.policy.assistants_may_run,
-        conditions=conditions.conditions,
-        condition_deadline=conditions.deadline,
-        in_quiet_time=conditions.in_quiet_time,
+        options.policy,
+        **{field.name: getattr(page, field.name) for page in (conditions, failure) for field in fields(page)},
     )
 
 

@@ -47,6 +47,8 @@ class EditorSessions(QObject):
     """Requests the quiet hours page of the settings."""
     secrets_requested = Signal()
     """Requests the secrets page of the settings."""
+    webhooks_requested = Signal()
+    """Requests the webhooks page of the settings."""
     fault = Signal(str)
 
     def __init__(
@@ -123,6 +125,7 @@ class EditorSessions(QObject):
         editor.job_requested.connect(self.edit)
         editor.quiet_times_requested.connect(self.quiet_times_requested)
         editor.secrets_requested.connect(self.secrets_requested)
+        editor.webhooks_requested.connect(self.webhooks_requested)
         editor.destroyed.connect(partial(self._forget, session))
         editor.show()
 

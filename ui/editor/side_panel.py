@@ -20,20 +20,21 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import clock_time, counted
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Situation
-from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.model.settings import Quiet, QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.lint import Severity
 from halo_scheduler.wording.measures import dated_moment, full_moment
 from halo_scheduler.wording.schedules import distance_in_words, local_words
 from ui.backend.backend import Asked, Backend
 from ui.style.marks import Mark, Shape
-from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, strong_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, scaled, strong_font
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.arrange import show_if
 from ui.widgets.labels import WrappedText, label
 from ui.widgets.signs import MarkSign
 
-from .plan_preview import SHOWN_RUNS, Preview, preview_schedule
+from .month_strip import MonthStrip
+from .preview import SHOWN_RUNS, Month, Preview, preview_schedule
 from .reading import Reading
 
 PANEL_WIDTH = 280
@@ -111,7 +112,7 @@ class SidePanel(QScrollArea):
         super().__init__()
         self.setObjectName("sidePanel")
         self.setAccessibleName(self.tr("Preview"))
-        self.setFixedWidth(PANEL_WIDTH)
+        self.setFixedWidth(scaled(PANEL_WIDTH))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -132,6 +133,8 @@ class SidePanel(QScrollArea):
         self._notes.setContentsMargins(0, 0, 0, 0)
         self._notes.setSpacing(GRID + HALF)
         self._note_widgets: list[QWidget] = []
+        self._calendar_title = label(self.tr("Calendar"), "small", name="monthsTitle")
+        self._calendar = MonthStrip(appearance)
         canvas = QWidget()
         canvas.setAccessibleName(self.tr("Preview"))
         layout = QVBoxLayout(canvas)
@@ -146,11 +149,15 @@ class SidePanel(QScrollArea):
         layout.addSpacing(GRID)
         layout.addWidget(self._notes_title)
         layout.addLayout(self._notes)
+        layout.addSpacing(GRID)
+        layout.addWidget(self._calendar_title)
+        layout.addWidget(self._calendar)
         layout.addStretch(1)
         self.setWidget(canvas)
         self._remark.hide()
         self._hide_runs()
         self._show_notes(())
+        self._show_months(())
 
     def _run_row(self, row: int) -> _RunLabels:
         absolute = label("", name=f"nextRun{row}")
@@ -170,6 +177,7 @@ class SidePanel(QScrollArea):
         self._remark.show()
         self._hide_runs()
         self._show_notes(())
+        self._show_months(())
 
     def show_preview(self, preview: Preview, *, is_enabled: bool) -> None:
         """Show the preview of a schedule."""
@@ -182,6 +190,7 @@ class SidePanel(QScrollArea):
             words = self.tr("After {runs} in a day, further ones are skipped until midnight.")
             notes.append((Severity.INFO, words.format(runs=counted(preview.capped_at, "run"))))
         self._show_notes(notes)
+        self._show_months(preview.months)
         remark = ""
         if not is_enabled:
             remark = self.tr("The job is disabled and only runs manually.")
@@ -189,6 +198,8 @@ class SidePanel(QScrollArea):
             remark = self.tr("The job is {pause}.").format(pause=preview.pause)
         elif preview.is_after:
             remark = self.tr("Later runs depend on how long each one takes.")
+        elif preview.has_event:
+            remark = self.tr("Events start it when they happen.")
         elif not preview.runs:
             remark = self.tr("No runs scheduled.")
         self._remark.setText(remark)
@@ -259,6 +270,11 @@ class SidePanel(QScrollArea):
             words = self.tr("Next runs")
         is_elsewhere = any(local_words(at, preview.timezone) for at in preview.runs)
         return f"{words} ({preview.timezone})" if is_elsewhere else words
+
+    def _show_months(self, months: tuple[Month, ...]) -> None:
+        self._calendar.show_months(months)
+        for part in (self._calendar_title, self._calendar):
+            show_if(part, bool(months))
 
     def _show_notes(self, notes: Sequence[tuple[Severity, str]]) -> None:
         show_if(self._notes_title, bool(notes))

@@ -108,7 +108,11 @@ def next_jobs_summary(followers: tuple[Follower, ...], names: tuple[str, ...]) -
 
 def options_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
     """Return the options of a policy: "at most 5 runs a day · catches up once · notifies about failures"."""
-    catch_up = tr("catches up once") if policy.catch_up is CatchUp.ONCE else tr("no catch-up")
+    catch_up = {
+        CatchUp.ONCE: tr("catches up once"),
+        CatchUp.ALL: tr("catches up each missed run"),
+        CatchUp.SKIP: tr("no catch-up"),
+    }[policy.catch_up]
     tells = {
         Notify.NONE: tr("no notifications"),
         Notify.FAILURES: tr("notifies about failures"),

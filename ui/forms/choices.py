@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ui.style.theme import GRID, HALF, ICON, Appearance, Tone, small_font
+from ui.style.theme import GRID, HALF, Appearance, Tone, icon_size, small_font
 from ui.widgets.labels import label, tint
 
 _CARD_HEIGHT = 56
@@ -130,7 +130,7 @@ class Choices(QWidget):
 def _segment(appearance: Appearance, choice: Choice) -> QPushButton:
     made = QPushButton(choice.title)
     if choice.icon:
-        made.setIconSize(QSize(ICON, ICON))
+        made.setIconSize(QSize(icon_size(), icon_size()))
         tint(made, appearance, choice.icon)
     return made
 
@@ -145,7 +145,7 @@ class _Card(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setToolTip(choice.remark)
         self._picture = QLabel()
-        self._picture.setFixedSize(ICON, ICON)
+        self._picture.setFixedSize(icon_size(), icon_size())
         title = label(choice.title)
         remark = label(choice.remark, "small")
         remark.setFont(small_font(remark.font()))
@@ -174,11 +174,11 @@ class _Card(QPushButton):
         """Return the width that shows the full text."""
         margins = self._row.contentsMargins()
         words = max(text.sizeHint().width() for text in self._texts)
-        return margins.left() + ICON + self._row.spacing() + words + margins.right()
+        return margins.left() + icon_size() + self._row.spacing() + words + margins.right()
 
     def _draw(self) -> None:
         icon = self._appearance.icon(self._icon_name, Tone.ACCENT if self.isChecked() else Tone.MUTED)
-        self._picture.setPixmap(icon.pixmap(QSize(ICON, ICON), self.devicePixelRatio()))
+        self._picture.setPixmap(icon.pixmap(self._picture.size(), self.devicePixelRatio()))
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         lines = QFontMetrics(self.font()).height() * 2 + GRID * 2

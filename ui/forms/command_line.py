@@ -38,11 +38,6 @@ def split_line(line: str) -> tuple[str, ...]:
         raise ScheduleError(f"can't read the arguments: {fault}", path="argv") from None
 
 
-def join_line(arguments: tuple[str, ...]) -> str:
-    """Return the line that splits into these arguments."""
-    return shlex.join(arguments)
-
-
 def shell_signs(line: str) -> list[str]:
     """Return the unquoted pipes, wildcards and variables of a line, which only a shell would interpret."""
     lexer = shlex.shlex(line, posix=False, punctuation_chars=False)
@@ -63,7 +58,7 @@ def shell_signs(line: str) -> list[str]:
 
 def agent_line(argv: tuple[str, ...]) -> str:
     """Return the line that splits into these arguments; the placeholder is not quoted."""
-    return " ".join(word if word in _SIGNS.values() else join_line((word,)) for word in argv)
+    return " ".join(word if word in _SIGNS.values() else shlex.quote(word) for word in argv)
 
 
 def delivery_of(argv: tuple[str, ...]) -> Delivery:

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.errors import ScheduleError
-from ui.style.theme import GRID, HALF, MARGIN
+from ui.style.theme import GRID, HALF, MARGIN, scaled
 from ui.style.wording import one_line
 from ui.widgets.arrange import show_if
 from ui.widgets.labels import label
@@ -208,7 +208,6 @@ class Page(QScrollArea):
         self.setAccessibleName(title)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # The fields take the focus; the page itself is not a Tab stop.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._fields: list[Field] = []
@@ -218,7 +217,7 @@ class Page(QScrollArea):
         row = QHBoxLayout(canvas)
         row.setContentsMargins(GRID * 3, GRID * 3, GRID * 3, GRID * 3)
         self._column = QWidget(canvas)
-        self._column.setMaximumWidth(_PAGE_WIDTH)
+        self._column.setMaximumWidth(scaled(_PAGE_WIDTH))
         row.addWidget(self._column, 1, Qt.AlignmentFlag.AlignTop)
         row.addStretch(0)
         self.column = QVBoxLayout(self._column)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
-from ui.style.theme import GRID, ICON, MARGIN, ROW, Appearance, Tone, strong_font
+from ui.style.theme import GRID, MARGIN, ROW, Appearance, Tone, icon_size, strong_font
 from ui.style.wording import one_line
 
 _RADIUS = 6
@@ -23,7 +23,7 @@ class Fold(QWidget):
         self._head = _FoldHead(appearance, title, name=name)
         self._body = QWidget()
         self._inside = QVBoxLayout(self._body)
-        self._inside.setContentsMargins(ICON + GRID, GRID, 0, GRID)
+        self._inside.setContentsMargins(icon_size() + GRID, GRID, 0, GRID)
         self._inside.setSpacing(MARGIN)
         self._body.hide()
         layout = QVBoxLayout(self)
@@ -115,11 +115,12 @@ class _FoldHead(QAbstractButton):
         arrow = self._appearance.icon(
             "chevron-down" if self.isChecked() else "chevron-right", Tone.TEXT if is_lit else Tone.MUTED
         )
-        arrow.paint(painter, QRect(0, (self.height() - ICON) // 2, ICON, ICON))
+        size = icon_size()
+        arrow.paint(painter, QRect(0, (self.height() - size) // 2, size, size))
         font = strong_font(self.font())
         painter.setFont(font)
         painter.setPen(QColor(colours.text))
-        left = ICON + GRID
+        left = size + GRID
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(QRect(left, 0, self.width() - left, self.height()), middle, self.text())
         if not self.isChecked():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 import re
 from importlib import resources
 
@@ -35,7 +34,8 @@ from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, HALF, Appearance, mono_font
 from ui.style.wording import one_line
-from ui.widgets.boxes import number_box
+from ui.widgets.arrange import dialog_start
+from ui.widgets.boxes import dress_suggestions, number_box
 from ui.widgets.labels import icon_button
 
 _SEPARATORS = re.compile(r"[,;\s]+")
@@ -196,11 +196,8 @@ class ZonePicker(QComboBox):
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setMaxVisibleItems(12)
-        # It has the frame of the other popups; outside the box their style would not apply.
-        popup = completer.popup()
-        if popup is not None:
-            popup.setProperty("role", "popup")
         self.setCompleter(completer)
+        dress_suggestions(completer, self)
         line = self.lineEdit()
         if line is not None:
             line.setAccessibleName(self.accessibleName())
@@ -258,9 +255,7 @@ class DirectoryEdit(QWidget):
         return [self.line, self._choose]
 
     def _choose_folder(self) -> None:
-        # Path.expanduser raises for the home of an unknown user.
-        start = os.path.expanduser(self.line.text())  # noqa: PTH111 - see above
-        dialog = QFileDialog(self.window(), self._title, start)
+        dialog = QFileDialog(self.window(), self._title, dialog_start(self.line.text()))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(self.line.setText)

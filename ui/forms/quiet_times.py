@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.grammar.english import WEEKDAYS, listed, spans
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import QuietTime, Weekday
 from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.wording.measures import moment_in_words
 from ui.style.wording import one_line

@@ -18,7 +18,7 @@ from halo_scheduler.model import (
     Prompt,
     Reminder,
 )
-from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.model.actions import FolderSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

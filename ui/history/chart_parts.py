@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from halo_scheduler.grammar.english import short_date, weekday_name
 from halo_scheduler.model import Outcome
-from halo_scheduler.model.words import ERRORS
+from halo_scheduler.model.words import ERRORS, PROBLEMS
 from ui.style.marks import Mark, outcome_mark, paint_mark
 from ui.style.theme import GRID, HALF, Appearance, Tone, small_font
 from ui.style.wording import outcome_words
@@ -39,11 +39,12 @@ class Series:
         return sum(bucket.counts[outcome] for outcome in self.outcomes)
 
 
+_DONE = (Outcome.RUNNING, Outcome.SUCCESS)
 # From the bottom up: failures are on top, where they stand out.
 SERIES = (
     Series((Outcome.SUCCESS,), "solid"),
-    Series((Outcome.SKIPPED, Outcome.CANCELLED), "outline"),
-    Series((Outcome.MISSED, Outcome.INTERRUPTED), "lines"),
+    Series(tuple(outcome for outcome in Outcome if outcome not in (*_DONE, *PROBLEMS)), "outline"),
+    Series(tuple(outcome for outcome in PROBLEMS if outcome not in ERRORS), "lines"),
     Series(ERRORS, "hatched"),
 )
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from time import sleep
 from typing import TextIO
 
-from PySide6.QtCore import QStandardPaths, Qt, Signal
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QPushButton, QWidget
 
 from halo_scheduler.errors import SchedulerError
@@ -22,6 +22,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Asked, Backend, Lane
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.style.wording import proposal_words
+from ui.widgets.arrange import documents
 from ui.widgets.labels import WrappedText, button, frame, icon_button, tint, with_shortcut
 from ui.widgets.signs import LineIcon
 
@@ -177,6 +178,8 @@ class ExportBar(QWidget):
         self._text = WrappedText(appearance, name="exportText", most_lines=2)
         self._cancel = button(self.tr("Cancel"), name="exportCancel", kind="link")
         self._cancel.clicked.connect(self.cancel)
+        self._open = button(self.tr("Show in folder"), name="exportOpen", kind="link")
+        self._open.clicked.connect(self._open_folder)
         self._close = icon_button(appearance, "close", self.tr("Close"), name="exportClose")
         self._close.clicked.connect(self.hide)
         outer = QHBoxLayout(self)
@@ -188,14 +191,13 @@ class ExportBar(QWidget):
         row.setSpacing(GRID)
         row.addWidget(self._icon)
         row.addWidget(self._text, 1)
-        row.addWidget(self._cancel)
-        row.addWidget(self._close)
+        for one in (self._cancel, self._open, self._close):
+            row.addWidget(one)
         self.hide()
 
     def ask_file(self, kind: Format, choice: Choice) -> None:
         """Ask for a file name, then export."""
-        documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog = QFileDialog(self.window(), self.tr("Export runs"), documents)
+        dialog = QFileDialog(self.window(), self.tr("Export runs"), documents())
         dialog.setObjectName("exportDialog")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -244,6 +246,10 @@ class ExportBar(QWidget):
         )
         words = words.format(count=f"{self._count:,}", path=self._path)
         self._show(words, "check", Tone.OK, is_over=True)
+        self._open.show()
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._path.parent)))
 
     def _fail(self, error: SchedulerError) -> None:
         self._asked = None
@@ -254,6 +260,7 @@ class ExportBar(QWidget):
         self._text.set_text(text)
         self._cancel.setVisible(not is_over)
         self._close.setVisible(is_over)
+        self._open.hide()
         self.show()
 
 

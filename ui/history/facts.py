@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import ERRORS, Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.service.scheduler import Scheduler
@@ -216,11 +216,10 @@ def problem_of(run: Run) -> str:
     if run.reason is not None:
         return as_sentence(tr("Did not run: {reason}").format(reason=reason_words(run.reason)))
     return {
-        Outcome.FAILURE: tr("Failed without an error message."),
         Outcome.TIMEOUT: tr("Stopped at its time limit."),
         Outcome.MISSED: tr("Halo was off at the scheduled time."),
         Outcome.INTERRUPTED: tr("Halo ended during this run; its result is unknown."),
-    }.get(run.outcome, "")
+    }.get(run.outcome, tr("Failed without an error message.") if run.outcome in ERRORS else "")
 
 
 def advice_of(run: Run) -> str:
@@ -230,11 +229,12 @@ def advice_of(run: Run) -> str:
     if run.reason in _REASONED:
         return _advice_of_reason(run.reason)
     return {
-        Outcome.FAILURE: tr("Check the output, then run again or edit the job."),
         Outcome.TIMEOUT: tr("Check the output for where it got stuck, or raise the time limit."),
         Outcome.MISSED: tr("Run it now if it's still needed."),
         Outcome.INTERRUPTED: tr("Check how far it got before running it again."),
-    }.get(run.outcome, "")
+    }.get(
+        run.outcome, tr("Check the output, then run again or edit the job.") if run.outcome in ERRORS else ""
+    )
 
 
 # For these, the advice depends on the reason, not on the outcome.
@@ -279,7 +279,7 @@ def source_words(source: Source) -> str:
         Source.CATCH_UP: tr("catch-up of missed runs"),
         Source.PAUSED: tr("end of a pause"),
         Source.MANUAL: tr("manual run"),
-    }[source]
+    }.get(source, tr("on schedule"))
 
 
 def passed_words(run: Run) -> str:
@@ -361,6 +361,7 @@ def _http(status: int) -> str:
 def _who(run: Run) -> str:
     words = {
         Trigger.SCHEDULE: tr("its schedule"),
+        Trigger.EVENT: tr("an event"),
         Trigger.MANUAL: tr("you, manually"),
         Trigger.CHAIN: tr("another job"),
         Trigger.ANSWER: tr("your answer"),

@@ -2,86 +2,30 @@
 
 from __future__ import annotations
 
-from datetime import date
 from enum import StrEnum
 
-from PySide6.QtCore import QDate, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QTextCharFormat
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QCalendarWidget,
     QComboBox,
-    QDateEdit,
     QHBoxLayout,
     QLineEdit,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from halo_scheduler.model import Outcome, Trigger
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, HALF, ICON, Appearance, Tone
+from ui.style.theme import GRID, HALF, Appearance, Tone
 from ui.style.wording import plain_tooltip, trigger_words
 from ui.widgets.boxes import give_room
+from ui.widgets.days import DayEdit
 from ui.widgets.labels import button, label, tint
 
 from .choice import Choice, DaySpan, last_days, today
 from .pickers import JobPicker, OutcomePicker
 
-_SIZE = QSize(288, 264)
-# The calendar's cells are small, and its navigation bar is not a selection.
-_SHEET = """
-QCalendarWidget { border: 1px solid palette(mid); }
-QCalendarWidget QTableView { selection-background-color: palette(highlight); }
-QCalendarWidget QTableView::item { padding: 0; }
-QCalendarWidget QWidget#qt_calendar_navigationbar { background: palette(base); padding: 4px; }
-QCalendarWidget QToolButton { padding: 4px 8px; }
-QCalendarWidget QSpinBox { min-width: 64px; }
-"""
-
 _TYPING_MS = 400
-
-
-class DayEdit(QDateEdit):
-    """A date that can be typed or picked."""
-
-    def __init__(self, appearance: Appearance, name: str, words: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName(name)
-        self.setAccessibleName(words)
-        self.setToolTip(words)
-        self.setCalendarPopup(True)
-        self.setDisplayFormat("d MMM yyyy")
-        self.setStyleSheet("QDateEdit::drop-down { border: none; width: 24px; }")
-        self.setCalendarWidget(_new_calendar(appearance))
-
-    def day(self) -> date:
-        """Return the day."""
-        found = self.date()
-        return date(found.year(), found.month(), found.day())
-
-    def set_day(self, day: date) -> None:
-        """Set the day without a signal."""
-        was_blocked = self.blockSignals(True)
-        self.setDate(QDate(day.year, day.month, day.day))
-        self.blockSignals(was_blocked)
-
-
-def _new_calendar(appearance: Appearance) -> QCalendarWidget:
-    calendar = QCalendarWidget()
-    calendar.setVerticalHeaderFormat(QCalendarWidget.VerticalHeaderFormat.NoVerticalHeader)
-    calendar.setStyleSheet(_SHEET)
-    calendar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-    calendar.setContentsMargins(1, 1, 1, 1)
-    calendar.setMinimumSize(_SIZE)
-    for day in (Qt.DayOfWeek.Saturday, Qt.DayOfWeek.Sunday):
-        calendar.setWeekdayTextFormat(day, QTextCharFormat())
-    for name, icon in (("qt_calendar_prevmonth", "chevron-left"), ("qt_calendar_nextmonth", "chevron-right")):
-        arrow = calendar.findChild(QToolButton, name)
-        if arrow is not None:
-            arrow.setIconSize(QSize(ICON, ICON))
-            tint(arrow, appearance, icon)
-    return calendar
 
 
 class Period(StrEnum):
@@ -231,6 +175,7 @@ class Filters(QWidget):
     def _offer_reset(self) -> None:
         usual = Choice(since=last_days(_DAYS[Period.MONTH], self._backend.now_ms()).since)
         self._reset.setVisible(self.choice() != usual)
+        self._arrange()
 
     def _choose_period(self) -> None:
         if self.period is Period.CUSTOM:
@@ -245,6 +190,7 @@ class Filters(QWidget):
         is_custom = self.period is Period.CUSTOM
         if self._days is not None or is_custom:
             self._the_days().setVisible(is_custom)
+            self._arrange()
 
     def _the_days(self) -> _Days:
         """Return the two date fields, made with their calendars when first needed."""
@@ -253,7 +199,7 @@ class Filters(QWidget):
             now = today(self._backend.now_ms())
             self._days.set_span(DaySpan(now, now))
             self._days.changed.connect(self._settle)
-            self._second_row.insertWidget(self._second_row.indexOf(self._period) + 1, self._days)
+            self._dates.insertWidget(1, self._days)
         return self._days
 
     def _set_days(self, span: DaySpan) -> None:
@@ -312,15 +258,33 @@ class Filters(QWidget):
         second = self._second_row = QHBoxLayout()
         second.setSpacing(GRID)
         second.addWidget(self._job, 2)
-        for one in (self._outcomes, self._trigger, self._period):
-            second.addWidget(one)
-        second.addStretch(1)
-        second.addWidget(self._reset)
-        column = QVBoxLayout(self)
+        second.addWidget(self._outcomes)
+        second.addWidget(self._trigger)
+        dates = self._dates = QHBoxLayout()
+        dates.setSpacing(GRID)
+        dates.addWidget(self._period)
+        dates.addStretch(1)
+        dates.addWidget(self._reset)
+        second.addLayout(dates, 1)
+        column = self._rows = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GRID)
         column.addLayout(first)
         column.addLayout(second)
+
+    def _arrange(self) -> None:
+        """Give the dates a row of their own where one row has no room for all words."""
+        filters = (self._job, self._outcomes, self._trigger)
+        room = self.width() - sum(one.sizeHint().width() + GRID for one in filters)
+        # What was shown or hidden a moment ago counts.
+        self._dates.invalidate()
+        has_room = self._dates.sizeHint().width() <= room
+        if has_room and self._rows.indexOf(self._dates) >= 0:
+            self._rows.removeItem(self._dates)
+            self._second_row.addLayout(self._dates, 1)
+        elif not has_room and self._second_row.indexOf(self._dates) >= 0:
+            self._second_row.removeItem(self._dates)
+            self._rows.addLayout(self._dates)
 
     def _connect(self) -> None:
         self._text.textChanged.connect(self._typing.start)
@@ -334,6 +298,12 @@ class Filters(QWidget):
 
     def _clear_all(self) -> None:
         self.clear()
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        self._arrange()
 
 
 class _Days(QWidget):

@@ -24,6 +24,7 @@ from .chart_parts import Legend, bucket_words
 from .choice import Bucket, Choice, DaySpan, buckets, day_start, run_at, today
 
 _FEWEST_DAYS = 30
+_YOUNGEST_DAYS = 7
 _MOST_DAYS = 90
 _SETTLE_MS = 2_000
 _DAY = timedelta(days=1)
@@ -112,9 +113,11 @@ class Overview(QFrame):
         if self._shown is None:
             return
         first, last = self._shown
-        if first is None:
-            oldest = date.fromisoformat(days[0].day) if days else last
-            first = min(oldest, last - (_FEWEST_DAYS - 1) * _DAY)
+        oldest = date.fromisoformat(days[0].day) if days else last
+        if first is None or self._span.last is None:
+            # Empty days before the first run say nothing, beyond those of a week.
+            begin = min(oldest, last - (_YOUNGEST_DAYS - 1) * _DAY)
+            first = begin if first is None else max(first, begin)
         outcomes = self._choice.outcomes
         if outcomes is not None:
             days = [DayCount(one.day, _only(one, outcomes)) for one in days]

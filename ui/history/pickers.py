@@ -18,7 +18,7 @@ from ui.backend.backend import Backend, Lane
 from ui.style.marks import Shape, outcome_mark
 from ui.style.theme import Appearance, Tone
 from ui.style.wording import outcome_words
-from ui.widgets.boxes import give_room
+from ui.widgets.boxes import dress_suggestions, give_room
 from ui.widgets.labels import tint
 
 from .choice import JobName, job_names
@@ -103,7 +103,7 @@ class JobPicker(QComboBox):
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMaxVisibleItems(16)
-        self.setMinimumContentsLength(14)
+        self.setMinimumContentsLength(10)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         completer = QCompleter(self._choices, self)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
@@ -111,10 +111,7 @@ class JobPicker(QComboBox):
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self.setCompleter(completer)
         give_room(self.view())
-        popup = completer.popup()
-        if popup is not None:
-            give_room(popup)
-            popup.setStyleSheet("QListView { border: 1px solid palette(mid); padding: 4px; }")
+        dress_suggestions(completer, self)
         self.activated.connect(self._choose)
         field = self.lineEdit()
         if field is not None:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QEnterEvent,
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
@@ -19,9 +28,13 @@ from ui.style.theme import GRID, MARGIN, Appearance, Tone, small_font, strong_fo
 from ui.widgets.labels import button, label, tint
 from ui.widgets.signs import LineIcon
 
-_CARD = QSize(260, 88)
+_LEAST_CARD = QSize(260, 88)
+_CARD_LETTERS = 30
+_CARD_ICON = 20
+_TITLE_GAP = 2
 _PICTURE = 88
 _CARDS_IN_A_ROW = 2
+_WRAPPED = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap
 _HEIGHT_WITH_PICTURE = 540
 
 
@@ -44,10 +57,29 @@ class TemplateCard(QAbstractButton):
         self.setToolTip(self._sentence)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setFixedSize(_CARD)
+        self._fit()
         appearance.changed.connect(self.update)
 
+    def _fit(self) -> None:
+        """Make the card as large as its words need in the font."""
+        width = max(_LEAST_CARD.width(), _CARD_LETTERS * self.fontMetrics().averageCharWidth())
+        self.setFixedWidth(width)
+        self.setMinimumHeight(max(_LEAST_CARD.height(), self._places()[1].bottom() + 1 + MARGIN))
+
+    def _places(self) -> tuple[QRect, QRect]:
+        """Return where the title and the sentence are painted."""
+        left = MARGIN + _CARD_ICON + GRID + 4
+        room = QRect(left, MARGIN, self.width() - left - MARGIN, 10_000)
+        title = QFontMetrics(strong_font(self.font())).boundingRect(room, _WRAPPED, self.text())
+        below = room.adjusted(0, title.height() + _TITLE_GAP, 0, 0)
+        return title, QFontMetrics(small_font(self.font())).boundingRect(below, _WRAPPED, self._sentence)
+
     # --- Qt -----------------------------------------------------------------------------------------
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._fit()
 
     def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
         self.update()
@@ -62,17 +94,15 @@ class TemplateCard(QAbstractButton):
         painter.setBrush(QColor(colours.hover if self.underMouse() else colours.raised))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), GRID, GRID)
         place = self.rect().adjusted(MARGIN, MARGIN, 0, 0)
-        place.setSize(QSize(20, 20))
+        place.setSize(QSize(_CARD_ICON, _CARD_ICON))
         self._appearance.icon(self._icon, Tone.ACCENT).paint(painter, place)
-        words = self.rect().adjusted(MARGIN + 20 + GRID + 4, MARGIN, -MARGIN, -GRID)
+        title, sentence = self._places()
         painter.setPen(self._appearance.colour(Tone.TEXT))
         painter.setFont(strong_font(self.font()))
-        painter.drawText(words, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, self.text())
+        painter.drawText(title, _WRAPPED, self.text())
         painter.setPen(self._appearance.colour(Tone.MUTED))
         painter.setFont(small_font(self.font()))
-        below = words.adjusted(0, painter.fontMetrics().height() + GRID - 2, 0, 0)
-        flags = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap
-        painter.drawText(below, flags, self._sentence)
+        painter.drawText(sentence, _WRAPPED, self._sentence)
 
 
 class EmptyState(QWidget):
@@ -115,20 +145,28 @@ class EmptyState(QWidget):
         take_in = button(self.tr("Import jobs, such as a crontab…"), name="emptyImportButton", kind="link")
         take_in.clicked.connect(self.import_wanted)
         column.addWidget(take_in, 0, centre)
+        self._buttons = (new, take_in)
         column.addSpacing(MARGIN * 2)
         column.addWidget(label(self.tr("Or start from a template"), "small"), 0, centre)
-        column.addLayout(self._cards(appearance))
+        self._grid = QGridLayout()
+        self._grid.setSpacing(MARGIN)
+        self._grid.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column.addLayout(self._grid)
         column.addStretch(3)
+        self._cards = [self._card(appearance, key, template) for key, template in TEMPLATES.items()]
+        self._arrange(_CARDS_IN_A_ROW)
 
-    def _cards(self, appearance: Appearance) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setSpacing(MARGIN)
-        grid.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        for index, (key, template) in enumerate(TEMPLATES.items()):
-            card = TemplateCard(appearance, key, template)
-            card.clicked.connect(self._teller(key))
-            grid.addWidget(card, index // _CARDS_IN_A_ROW, index % _CARDS_IN_A_ROW)
-        return grid
+    def _card(self, appearance: Appearance, key: str, template: Template) -> TemplateCard:
+        made = TemplateCard(appearance, key, template)
+        # Cards of a row are equally high.
+        made.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Minimum)
+        made.clicked.connect(self._teller(key))
+        return made
+
+    def _arrange(self, columns: int) -> None:
+        for index, card in enumerate(self._cards):
+            self._grid.addWidget(card, index // columns, index % columns)
+        self._grid.invalidate()
 
     def _teller(self, key: str) -> object:
         return lambda: self.new_wanted.emit(key)
@@ -138,6 +176,11 @@ class EmptyState(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         # In a low window the templates matter more than the picture.
         self._picture.setVisible(event.size().height() >= _HEIGHT_WITH_PICTURE)
+        for one in self._buttons:
+            # The least height of the style sheet would let large letters be cut.
+            one.setMinimumHeight(one.sizeHint().height())
+        needed = _CARDS_IN_A_ROW * (self._cards[0].width() + MARGIN) + MARGIN * 2
+        self._arrange(_CARDS_IN_A_ROW if needed <= event.size().width() else 1)
         super().resizeEvent(event)
 
 

@@ -1,4 +1,4 @@
-"""Importing jobs: choose files, review what they would change, then import all or nothing."""
+"""Job files: import what was reviewed, all or nothing, and export all jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QStandardPaths, Qt, Signal
+from PySide6.QtCore import QObject, QSaveFile, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFont, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -30,6 +30,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.style.theme import GRID, MARGIN, Appearance, Tone, mono_font
 from ui.style.wording import sentence_case
+from ui.widgets.arrange import documents
 from ui.widgets.labels import button, label, set_words, tint
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from halo_scheduler.transfer.preview import Line
 
 _MOST_LINES = 5_000
+_FORMATS = {"YAML": "yaml", "JSON": "json", "crontab": "crontab"}
 _INDENTS = ("", "  ", "      ")
 _TONES = {"+": Tone.OK, "~": Tone.WARN, "−": Tone.ERROR, "▲": Tone.WARN, "■": Tone.ERROR, "◌": Tone.MUTED}
 
@@ -155,8 +157,7 @@ class ImportDialog(QDialog):
         )
 
     def _choose_files(self) -> None:
-        documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog = QFileDialog(self, self.tr("Import jobs"), documents)
+        dialog = QFileDialog(self, self.tr("Import jobs"), documents())
         dialog.setObjectName("importFileDialog")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
@@ -251,6 +252,61 @@ class ImportDialog(QDialog):
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
         self.read([url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()])
+
+
+class JobExport(QObject):
+    """Writes all jobs to a file that the user chooses."""
+
+    done_with = Signal(str)
+    """What was written, or why nothing was."""
+
+    def __init__(self, backend: Backend, window: QWidget) -> None:
+        super().__init__(window)
+        self._backend = backend
+        self._window = window
+
+    def start(self) -> None:
+        """Ask for a file; its ending decides the format."""
+        dialog = QFileDialog(self._window, self.tr("Export jobs"), documents())
+        dialog.setObjectName("exportJobsDialog")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        filters = {f"{kind} (*.{ending})": ending for kind, ending in _FORMATS.items()}
+        dialog.setNameFilters(list(filters))
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(filters[chosen]))
+        dialog.setDefaultSuffix("yaml")
+        dialog.selectFile("jobs")
+        dialog.fileSelected.connect(self.write)
+        dialog.open()
+
+    def write(self, path: str) -> None:
+        """Write the file."""
+        self._backend.ask(
+            partial(_export, path),
+            lambda count: self.done_with.emit(
+                self.tr("Exported {jobs} to {path}. Secrets and agents are included by name only.").format(
+                    jobs=counted(count, "job"), path=path
+                )
+            ),
+            lambda error: self.done_with.emit(sentence_case(f"{error}.")),
+            owner=self,
+            lane=Lane.SLOW,
+        )
+
+
+def _export(path: str, scheduler: Scheduler) -> int:
+    """Write all jobs to a file, whole or not at all; return their number."""
+    from halo_scheduler.transfer.job_files import FileFormat, export_all, written  # noqa: PLC0415 - loads PyYAML
+
+    jobs = scheduler.list_jobs()
+    found = export_all(jobs, scheduler.settings.read(), scheduler.jobs.group_limits())
+    file = QSaveFile(path)
+    is_open = file.open(QSaveFile.OpenModeFlag.WriteOnly)
+    if is_open:
+        file.write(written(found.document, FileFormat.of(path)).encode())
+    if not is_open or not file.commit():
+        raise SchedulerError(f"could not write {path}: {file.errorString()}; choose another location")
+    return len(found.document.jobs)
 
 
 def _review(files: tuple[str, ...], scheduler: Scheduler) -> Review:

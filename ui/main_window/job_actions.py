@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
@@ -11,21 +10,20 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Job, JobStatus, StatusReason
+from halo_scheduler.model import Job, JobStatus, Situation, StatusReason
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.main_window.table.job_rows import JobRow, Section
 from ui.style.theme import Appearance
-from ui.style.wording import one_line
+from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import action
 from ui.widgets.pauses import PauseChoice, add_pause_choices, pause_end
 
-from .group_actions import GroupActions
+from .groups import GroupActions
 from .run_dialog import RunDialog
 from .toolbar import menu_text
 
 _SHORT_NAME = 60
-_RESTING = (JobStatus.PAUSED, JobStatus.DISABLED)
 
 
 class JobActions(QObject):
@@ -60,9 +58,20 @@ class JobActions(QObject):
         self._backend = backend
         self._appearance = appearance
         self._jobs: tuple[Job, ...] = ()
+        self._held: tuple[str, ...] = ()
+        self._later: tuple[str, ...] = ()
+        self._skips = True
         add = partial(self._add, window, appearance)
         self.run = add("run", self.tr("Run now"), self._run, name="runAction", shortcut="Ctrl+R")
         self.run_with = add("run", self.tr("Run with…"), self._ask_values, name="runWithAction")
+        self.run_at = add("clock", self.tr("Run at…"), self._ask_time, name="runAtAction")
+        self.cancel_later = add(
+            "close", self.tr("Cancel planned run"), self._cancel_later, name="cancelLaterAction"
+        )
+        self.start_anyway = add("run", self.tr("Start anyway"), self._start_anyway, name="startAnywayAction")
+        explained = self.tr("Ignores the limit of its group, but not the limit for all jobs.")
+        self.start_anyway.setToolTip(plain_tooltip(f"{self.start_anyway.text()}: {explained}"))
+        self.skip = add("mark-skipped", self.tr("Skip next run"), self._skip, name="skipAction")
         self.stop = add("stop", self.tr("Stop"), self._stop, name="stopAction", shortcut="Ctrl+.")
         self.edit = add("edit", self.tr("Edit…"), self._edit, name="editAction", shortcut="Return")
         self.duplicate = add(
@@ -118,22 +127,31 @@ class JobActions(QObject):
     def jobs(self) -> tuple[Job, ...]:
         return self._jobs
 
-    def set_jobs(self, jobs: Iterable[Job], asking: Container[str] = ()) -> None:
-        """Act on these jobs from now on; jobs with open questions can be answered."""
+    def set_jobs(self, jobs: Iterable[Job], situations: Sequence[Situation] = ()) -> None:
+        """Act on these jobs from now on; their situations tell which can be answered or started anyway."""
         self._jobs = tuple(jobs)
+        self._held = tuple(
+            one.job_id for one in situations if one.waiting is not None and one.waiting.may_pass_group
+        )
         one, some = len(self._jobs) == 1, bool(self._jobs)
-        statuses = Counter(job.status for job in self._jobs)
-        resting = sum(statuses[status] for status in _RESTING)
-        self.run.setEnabled(statuses[JobStatus.RUNNING] < len(self._jobs))
+        running = sum(job.status is JobStatus.RUNNING for job in self._jobs)
+        self.run.setEnabled(running < len(self._jobs))
         self.run_with.setEnabled(one and self.run.isEnabled())
-        self.stop.setEnabled(statuses[JobStatus.RUNNING] > 0)
+        self.run_at.setEnabled(one)
+        self._later = tuple(one.job_id for one in situations if one.later_at is not None)
+        self.cancel_later.setEnabled(bool(self._later))
+        self.stop.setEnabled(running > 0)
+        self._skips = not all(job.skips_next for job in self._planned())
+        self.skip.setText(self.tr("Skip next run") if self._skips else self.tr("Don't skip next run"))
+        self.skip.setEnabled(bool(self._planned()))
         self.edit.setEnabled(one)
         self.duplicate.setEnabled(one)
         self.history.setEnabled(one)
         self.pause.setEnabled(some)
-        self.pause_menu.setEnabled(resting < len(self._jobs))
+        self.pause_menu.setEnabled(not all(map(is_resting, self._jobs)))
         self.resume.setEnabled(any(can_resume(job) for job in self._jobs))
-        self.answer.setEnabled(one and self._jobs[0].id in asking)
+        self.start_anyway.setEnabled(bool(self._held))
+        self.answer.setEnabled(one and any(situation.question is not None for situation in situations))
         self.remove.setEnabled(some)
 
     def fill_menu(self, menu: QMenu) -> None:
@@ -141,7 +159,13 @@ class JobActions(QObject):
         if self.answer.isEnabled():
             menu.addAction(self.answer)
             menu.addSeparator()
-        menu.addActions([self.run, self.run_with, self.stop])
+        if self.start_anyway.isEnabled():
+            menu.addAction(self.start_anyway)
+        menu.addActions([self.run, self.run_with, self.run_at, self.stop])
+        if self.cancel_later.isEnabled():
+            menu.addAction(self.cancel_later)
+        if self.skip.isEnabled():
+            menu.addAction(self.skip)
         menu.addSeparator()
         menu.addActions([self.edit, self.duplicate])
         if self.pause_menu.isEnabled():
@@ -194,18 +218,51 @@ class JobActions(QObject):
         idle = [job.id for job in self._jobs if job.status is not JobStatus.RUNNING]
         self._each(idle, lambda scheduler, job_id: scheduler.trigger(job_id))
 
+    def _start_anyway(self) -> None:
+        self._each(self._held, lambda scheduler, job_id: scheduler.trigger(job_id, now=True))
+
     def _ask_values(self) -> None:
+        self._open_dialog(is_later=False)
+
+    def _ask_time(self) -> None:
+        self._open_dialog(is_later=True)
+
+    def _open_dialog(self, *, is_later: bool) -> None:
         job = self._jobs[0]
-        dialog = RunDialog(self._appearance, job.name, job.parameters, self._window)
+        dialog = RunDialog(
+            self._appearance,
+            job.name,
+            job.parameters,
+            self._backend.now_ms,
+            self._window,
+            is_later=is_later,
+        )
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.accepted.connect(lambda: self._run_with(job.id, dialog.parameters, dialog.input))
+        dialog.accepted.connect(lambda: self._run_with(job.id, dialog.parameters, dialog.input, dialog.at))
         dialog.open()
 
-    def _run_with(self, job_id: str, parameters: Mapping[str, str], given: str) -> None:
+    def _run_with(self, job_id: str, parameters: Mapping[str, str], given: str, at: int | None) -> None:
         self._each(
             [job_id],
-            lambda scheduler, wanted: scheduler.trigger(wanted, parameters=parameters, input=given),
+            lambda scheduler, wanted: scheduler.trigger(wanted, parameters=parameters, input=given, at=at),
         )
+
+    def _cancel_later(self) -> None:
+        def cancel(scheduler: Scheduler, job_id: str) -> None:
+            for run in scheduler.runs.later(job_id):
+                scheduler.cancel_run(run.run_id)
+
+        self._each(self._later, cancel)
+
+    def _planned(self) -> list[Job]:
+        """Return the selected jobs whose next run can be skipped."""
+        return [job for job in self._jobs if job.next_run_at is not None]
+
+    def _skip(self) -> None:
+        """Skip the next run of each job; if all skip theirs already, take that back."""
+        skip = self._skips
+        wanted = [job.id for job in self._planned() if job.skips_next is not skip]
+        self._each(wanted, lambda scheduler, job_id: scheduler.skip_next(job_id, skip=skip))
 
     def _stop(self) -> None:
         wanted = {job.id for job in self._jobs}
@@ -240,7 +297,7 @@ class JobActions(QObject):
 
     def _resume(self) -> None:
         # In a mixed selection only paused jobs resume: disabled and finished jobs stay as they are.
-        paused = [job.id for job in self._jobs if job.status is JobStatus.PAUSED]
+        paused = [job.id for job in self._jobs if job.is_paused]
         resting = paused or [job.id for job in self._jobs if can_resume(job)]
         seen = {job.id: job for job in self._jobs}
         self._each(resting, lambda scheduler, job_id: scheduler.resume_job(job_id, seen=seen[job_id].spec))
@@ -308,5 +365,5 @@ def can_resume(job: Job) -> bool:
 
 
 def is_resting(job: Job) -> bool:
-    """Return whether a job is paused or disabled."""
-    return job.status in _RESTING
+    """Return whether a job is paused or disabled, also while it runs."""
+    return job.status_reason is not None

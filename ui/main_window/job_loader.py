@@ -13,8 +13,7 @@ from halo_scheduler.model import Job, JobStatus, Run, SituationKind, StatusReaso
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.measures import when_in_words
-from ui.backend.backend import Backend, Lane
-from ui.backend.store_trouble import Ends, ended_job, ended_run, ended_situation, still_running
+from ui.backend.backend import Backend, Ends, Lane, ended_job, ended_run, ended_situation, still_running
 from ui.main_window.table.job_rows import Followers, JobFacts, JobRow, make_row, sort_key
 from ui.main_window.table.job_table import JobTableModel
 from ui.style.wording import one_line
@@ -68,8 +67,8 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
         groups.add(row.job.group or "")
         if one.waiting is not None:
             waiting.append(WaitingJob(one.name, one.waiting))
-        elif one.next_run_at is not None and one.blocker is None:
-            planned.append((one.next_run_at if one.quiet is None else one.quiet.until, one.name))
+        elif one.starts_at is not None:
+            planned.append((one.starts_at, one.name))
     next_at, following = min(planned, default=(None, ""))
     summary = Summary(
         running=running,

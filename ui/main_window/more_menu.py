@@ -14,6 +14,7 @@ from ui.main_window.table.cells import heading
 from ui.main_window.table.job_rows import SORTABLE, Column
 from ui.main_window.table.job_table import JobTableModel
 from ui.style.theme import Appearance
+from ui.widgets.boxes import EdgeMenu
 from ui.widgets.labels import action
 
 
@@ -24,13 +25,14 @@ class HelpTopic(Enum):
     ABOUT = auto()
 
 
-class MoreMenu(QMenu):
+class MoreMenu(EdgeMenu):
     """The "more" menu; its shortcuts work once its actions are added to the window."""
 
     pane_toggled = Signal(bool)
     sort_wanted = Signal(object)
     """A Column."""
     import_wanted = Signal()
+    export_wanted = Signal()
     trash_wanted = Signal()
     help_wanted = Signal(HelpTopic)
     quit_wanted = Signal()
@@ -58,6 +60,8 @@ class MoreMenu(QMenu):
             appearance, "import", self.tr("Import jobs…"), self, name="importAction", shortcut="Ctrl+Shift+O"
         )
         take_in.triggered.connect(self.import_wanted)
+        give_out = action(appearance, "export", self.tr("Export jobs…"), self, name="exportAction")
+        give_out.triggered.connect(self.export_wanted)
         manual = action(appearance, "help", self.tr("Manual"), self, name="manualAction", shortcut="F1")
         manual.triggered.connect(partial(self.help_wanted.emit, HelpTopic.MANUAL))
         about = action(appearance, "info", self.tr("About Halo"), self, name="aboutAction")
@@ -75,6 +79,7 @@ class MoreMenu(QMenu):
         columns.aboutToShow.connect(partial(fill_columns, columns))
         self.addSeparator()
         self.addAction(take_in)
+        self.addAction(give_out)
         self.addAction(trash)
         self.addMenu(self._help_menu(manual, about))
         self.addSeparator()

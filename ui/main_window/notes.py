@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.host.crash_file import Crash, dismiss_crash
 from halo_scheduler.model.alarms import StoreTrouble
-from halo_scheduler.wording.alarms import trouble_text, trouble_title
+from halo_scheduler.wording.faults import trouble_text, trouble_title
 from halo_scheduler.wording.measures import when_in_words
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
@@ -114,6 +114,7 @@ class Note(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, 0, MARGIN, GRID)
         box = frame("note")
+        box.setProperty("tone", tone.value)
         outer.addWidget(box)
         row = QHBoxLayout(box)
         row.setContentsMargins(GRID + HALF, HALF, HALF, HALF)

@@ -1,14 +1,15 @@
-"""The dialog of *Run with…*: values of a job's parameters and an input for one run."""
+"""The dialog of *Run with…* and *Run at…*: values of a job's parameters, an input and a time for one run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model.parameters import given_parameters, require_input
+from halo_scheduler.model.jobs import given_parameters, require_input
 from ui.forms.inputs import PlainText
+from ui.forms.times import TimeEdit
 from ui.style.theme import GRID, MARGIN, Appearance, mono_font, strong_font
 from ui.widgets.labels import WrappedText, button, label
 
@@ -24,11 +25,17 @@ class RunDialog(QDialog):
         appearance: Appearance,
         job_name: str,
         declared: Mapping[str, str],
+        now_ms: Callable[[], int],
         parent: QWidget | None = None,
+        *,
+        is_later: bool = False,
     ) -> None:
+        """With `is_later` a time must be entered; otherwise the run starts at once."""
         super().__init__(parent)
         self.setObjectName("runDialog")
-        self.setWindowTitle(self.tr("Run with…"))
+        self.setWindowTitle(self.tr("Run at…") if is_later else self.tr("Run with…"))
+        self._now_ms = now_ms
+        self._time: TimeEdit | None = None
         self.setMinimumWidth(480)
         self._declared = declared
         self._lines: dict[str, QLineEdit] = {}
@@ -38,6 +45,14 @@ class RunDialog(QDialog):
         title = WrappedText(appearance, name="runDialogTitle", font=strong_font(self.font()), most_lines=2)
         title.set_text(self.tr("Run “{name}” once").format(name=job_name))
         column.addWidget(title)
+        if is_later:
+            examples = (self.tr("in 1h"), "18:00", self.tr("tomorrow 9:00"))
+            self._time = TimeEdit(
+                now_ms, appearance, name="runAt", title=self.tr("Date and time"), examples=examples
+            )
+            column.addWidget(label(self.tr("Date and time")))
+            column.addWidget(self._time)
+            self._time.setFocus()
         if declared:
             column.addWidget(self._values())
         column.addWidget(label(self.tr("Input")))
@@ -93,9 +108,22 @@ class RunDialog(QDialog):
         """The input as entered."""
         return self._input.toPlainText()
 
+    @property
+    def at(self) -> int | None:
+        """The chosen time; None to run at once. ScheduleError says why it cannot be used."""
+        if self._time is None:
+            return None
+        if self._time.is_empty:
+            raise ScheduleError(self.tr("Enter a date and time."))
+        at = self._time.instant()
+        if at <= self._now_ms():
+            raise ScheduleError(self.tr("This time is in the past; enter a later one."))
+        return at
+
     def accept(self) -> None:
         """Close, or show which value cannot be given."""
         try:
+            self.at  # noqa: B018 - it is read again when the dialog is closed
             given_parameters(self._declared, self.parameters)
             require_input(self.input)
         except ScheduleError as error:

@@ -7,14 +7,22 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QMouseEvent, QResizeEvent, QShortcut
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QSizePolicy, QWidget
 
-from ui.main_window.table.job_filter import JobFilter, KindChoice, StatusChoice, count_choices
-from ui.main_window.table.job_rows import JobRow
+from ui.main_window.table.job_rows import (
+    RARE_KINDS,
+    JobFilter,
+    JobRow,
+    KindChoice,
+    StatusChoice,
+    count_choices,
+    kind_words,
+)
 from ui.style.theme import GRID, MARGIN, Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
-from ui.widgets.labels import action, button, icon_button, set_words, tint, with_shortcut
+from ui.widgets.boxes import StayingMenu
+from ui.widgets.labels import SearchField, action, button, icon_button, set_words, tint, with_shortcut
 
 _LONGEST_GROUP = 24
 _MOST_NAMED = 2
@@ -27,17 +35,6 @@ _CLEAR_BUTTON_MS = 500
 def menu_text(text: str, longest: int = 60) -> str:
     """Return a text for a menu, with "&" escaped."""
     return one_line(text, longest).replace("&", "&&")
-
-
-class StayingMenu(QMenu):
-    """Stays open while choices that can be combined are clicked."""
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
-        clicked: QAction | None = self.actionAt(event.position().toPoint())
-        if clicked is not None and clicked.isCheckable() and clicked.actionGroup() is None:
-            clicked.trigger()
-        else:
-            super().mouseReleaseEvent(event)
 
 
 class JobToolbar(QWidget):
@@ -72,6 +69,7 @@ class JobToolbar(QWidget):
         self._limits: Mapping[str, int] = {}
         self._fitted_width = 0
         self._chosen_words: dict[QPushButton, str] = {}
+        self._icons: dict[QPushButton, str] = {}
         row = QHBoxLayout(self)
         row.setContentsMargins(MARGIN, GRID + 4, MARGIN, GRID + 4)
         row.setSpacing(GRID)
@@ -84,9 +82,11 @@ class JobToolbar(QWidget):
         row.addWidget(self._templates)
         row.addSpacing(GRID)
         row.addWidget(self._make_search(), 1)
-        self._status_button = self._choice("statusFilter", self.tr("Filter by status and kind"), "Alt+S")
+        self._status_button = self._choice(
+            "statusFilter", "filter", self.tr("Filter by status and kind"), "Alt+S"
+        )
         row.addWidget(self._status_button)
-        self._group_button = self._choice("groupFilter", self.tr("Filter by group"), "Alt+G")
+        self._group_button = self._choice("groupFilter", "group", self.tr("Filter by group"), "Alt+G")
         row.addWidget(self._group_button)
         row.addStretch(1)
         centred = Qt.AlignmentFlag.AlignVCenter  # else their height would limit that of the others
@@ -138,10 +138,9 @@ class JobToolbar(QWidget):
             menu.addAction(choice)
 
     def _make_search(self) -> QLineEdit:
-        self._search = QLineEdit()
+        self._search = SearchField(self.tr("Search"), self.tr("Search names, commands, schedules"))
         self._search.setObjectName("searchField")
         self._search.setAccessibleName(self.tr("Search jobs"))
-        self._search.setPlaceholderText(self.tr("Search names, commands, schedules"))
         self._search.setToolTip(
             with_shortcut(
                 self.tr("Search names, groups, descriptions, commands, URLs and schedules"), "Ctrl+F"
@@ -163,11 +162,13 @@ class JobToolbar(QWidget):
         self._search.clear()
         self.left.emit()
 
-    def _choice(self, name: str, accessible: str, shortcut: str) -> QPushButton:
+    def _choice(self, name: str, icon: str, accessible: str, shortcut: str) -> QPushButton:
+        """Return a filter; its icon replaces its text where space is short."""
         made = button("", name=name, accessible=accessible, tip=accessible, shortcut=shortcut)
+        self._icons[made] = icon
+        self._appearance.changed.connect(lambda: self._show_choice(made, made.text()))
         # In a right-to-left layout Qt puts the icon, here an arrow, at the right of the text.
         made.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-        tint(made, self._appearance, "chevron-down", Tone.MUTED)
         menu = StayingMenu(made)
         menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         menu.setObjectName(f"{name}Menu")
@@ -252,7 +253,7 @@ class JobToolbar(QWidget):
         for status, text in self._status_words().items():
             made[status] = self._add_choice(menu, None, f"status-{status}", text, partial(self._turn, status))
         menu.addSeparator()
-        for kind, text in self._kind_words().items():
+        for kind, text in kind_words().items():
             made[kind] = self._add_choice(menu, None, f"kind-{kind}", text, partial(self._turn, kind))
         menu.aboutToShow.connect(self._count_choices)
         return made
@@ -265,8 +266,7 @@ class JobToolbar(QWidget):
             count = len(rows) if choice is None else counts[choice]
             # The number is shown in the shortcut column of the menu.
             made.setText("\t".join((made.text().partition("\t")[0], f"{count:,}")))
-        # Only programs that embed Halo have functions.
-        for rare in (KindChoice.REMINDER, KindChoice.FUNCTION):
+        for rare in RARE_KINDS:
             self._choices[rare].setVisible(counts[rare] > 0)
 
     def _status_words(self) -> dict[StatusChoice | KindChoice, str]:
@@ -279,21 +279,12 @@ class JobToolbar(QWidget):
             StatusChoice.OFF: self.tr("Disabled or finished"),
         }
 
-    def _kind_words(self) -> dict[StatusChoice | KindChoice, str]:
-        return {
-            KindChoice.COMMAND: self.tr("Commands"),
-            KindChoice.HTTP: self.tr("HTTP requests"),
-            KindChoice.PROMPT: self.tr("Prompts"),
-            KindChoice.REMINDER: self.tr("Reminders"),
-            KindChoice.FUNCTION: self.tr("Functions"),
-        }
-
     def _show_choices(self) -> None:
         """Show the chosen filters in the menu and on the button."""
         chosen = {*self._filter.statuses, *self._filter.kinds}
         for choice, made in self._choices.items():
             made.setChecked(choice in chosen if chosen else choice is None)
-        words = self._status_words() | self._kind_words()
+        words = self._status_words() | kind_words()
         named = [text for choice, text in words.items() if choice in chosen]
         if len(named) > _MOST_NAMED:
             shown = self.tr("{count} filters").format(count=len(named))
@@ -347,19 +338,36 @@ class JobToolbar(QWidget):
         self._fitted_width = self.minimumSizeHint().width()
 
     def _fit_words(self) -> None:
-        for words, search in ((self.tr("New job"), _USUAL_SEARCH), ("", _USUAL_SEARCH), ("", _LEAST_SEARCH)):
+        steps = ((False, _USUAL_SEARCH), (True, _USUAL_SEARCH), (True, _LEAST_SEARCH))
+        for words, (with_icons, search) in zip(
+            (self.tr("New job"), "", "", ""), (steps[0], *steps), strict=True
+        ):
             set_words(self.new_button, words)
             self._search.setMinimumWidth(search)
             for choice, chosen in self._chosen_words.items():
-                set_words(choice, chosen)
+                self._show_choice(choice, chosen if self._is_set(choice) or not with_icons else "")
+            if words:
+                # Icons are lower than words; the row keeps its height.
+                self._search.setMinimumHeight(self.new_button.sizeHint().height())
             lacking = self.minimumSizeHint().width() - self.width()
             if lacking <= 0:
                 return
-        shown = [choice for choice in self._chosen_words if not choice.isHidden()]
+        shown = [choice for choice in self._chosen_words if not choice.isHidden() and self._is_set(choice)]
         for choice in shown:
             metrics, chosen = choice.fontMetrics(), self._chosen_words[choice]
             room = metrics.horizontalAdvance(chosen) - lacking // len(shown) - 1
-            set_words(choice, metrics.elidedText(chosen, Qt.TextElideMode.ElideRight, room))
+            self._show_choice(choice, metrics.elidedText(chosen, Qt.TextElideMode.ElideRight, room))
+
+    def _is_set(self, choice: QPushButton) -> bool:
+        """Return whether a filter hides jobs."""
+        if choice is self._group_button:
+            return self._filter.group is not None
+        return bool(self._filter.statuses or self._filter.kinds)
+
+    def _show_choice(self, choice: QPushButton, words: str) -> None:
+        set_words(choice, words)
+        icon, tone = ("chevron-down", Tone.MUTED) if words else (self._icons[choice], Tone.TEXT)
+        choice.setIcon(self._appearance.icon(icon, tone))
 
     def _group_chooser(self, group: str | None) -> Callable[[], None]:
         return lambda: self.set_filter(replace(self._filter, group=group))

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from ui.backend.backend import Backend
 from ui.main_window.details.pane import DetailPane, TableAndPane
-from ui.main_window.table.job_filter import JobFilter, StatusChoice
+from ui.main_window.table.job_rows import JobFilter, StatusChoice
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.questions.needs_you import NeedsYou
@@ -22,7 +22,7 @@ from ui.widgets.arrange import put_after, put_at
 from ui.widgets.countdown import Countdown
 from ui.widgets.status_strip import EngineShown, StatusStrip
 
-from .group_limits import GroupLimits
+from .groups import GroupLimits
 from .job_actions import JobActions
 from .job_loader import JobLoader, JobTotals
 from .more_menu import HelpTopic, MoreMenu
@@ -49,7 +49,7 @@ class MainWindow(QMainWindow):
     """The id of a job; None for all of them."""
     run_shown_requested = Signal(str)
     settings_requested = Signal()
-    import_requested = Signal()
+    import_requested, export_requested = Signal(), Signal()
     help_requested = Signal(HelpTopic)
     quit_requested = Signal()
     autostart_requested = Signal()
@@ -155,11 +155,12 @@ class MainWindow(QMainWindow):
         return made
 
     def _add_menus(self) -> None:
-        menu = MoreMenu(self._appearance, self._model, self._view.columns.fill, self)
+        menu = MoreMenu(self._appearance, self._model, self._view.columns.fill, self._toolbar.more_button)
         menu.pane_toggled.connect(self._show_pane)
         self._splitter.pane_shown.connect(menu.check_pane)
         menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
         menu.import_wanted.connect(self.import_requested)
+        menu.export_wanted.connect(self.export_requested)
         menu.trash_wanted.connect(lambda: self._trash.show())  # noqa: PLW0108 - made when first shown
         menu.help_wanted.connect(self.help_requested)
         menu.quit_wanted.connect(self.quit_requested)
@@ -305,8 +306,7 @@ class MainWindow(QMainWindow):
 
     def _follow_selection(self) -> None:
         rows = self._view.selected_rows()
-        asking = {row.id for row in rows if row.situation.question is not None}
-        self._actions.set_jobs((row.job for row in rows), asking)
+        self._actions.set_jobs([row.job for row in rows], [row.situation for row in rows])
         self._pane.show_rows(rows)
 
     def _filter(self, chosen: JobFilter) -> None:

@@ -17,7 +17,7 @@ from halo_scheduler.host.bus import (
     method_call,
     owner_rule,
 )
-from halo_scheduler.host.desktop_notices import NAME, NOTIFY_SIGNATURE, SERVICE, notify_body
+from halo_scheduler.host.desktop import NAME, NOTIFY_SIGNATURE, SERVICE, notify_body
 from halo_scheduler.rules.notices import Notice, NoticeKind
 
 _LOG = logging.getLogger(__name__)

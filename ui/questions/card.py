@@ -64,6 +64,11 @@ class FittedText(QPlainTextEdit):
         height = QFontMetrics(self.font()).lineSpacing() * shown + margins + frame + _SPARE
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
+        # What fits needs none; while the field still grows, one would lie over the text.
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAsNeeded if self.is_cut else policy.ScrollBarAlwaysOff
+        )
 
     # --- Qt -----------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.host.autostart import Autostart
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, ICON, MARGIN, ROW, Appearance
+from ui.style.theme import GRID, MARGIN, ROW, Appearance, icon_size, scaled
 from ui.style.wording import plain_tooltip
 from ui.widgets.labels import button, frame
 
@@ -31,12 +31,13 @@ from .history import HistoryPage
 from .page import Page, SettingsLink
 from .quiet_times import QuietTimesPage
 from .secrets import SecretsPage
+from .webhooks import WebhooksPage
 
 _LIST_WIDTH = 184
 _ICONS_WIDTH = 48
 _SIZE = QSize(776, 544)
 _LEAST = QSize(480, 380)
-_QUIET_TIMES, _AGENTS, _BACKUPS, _SECRETS = 3, 4, 7, 8
+_QUIET_TIMES, _AGENTS, _WEBHOOKS, _BACKUPS, _SECRETS = 3, 4, 6, 8, 9
 _BY_TAB = Qt.FocusPolicy.TabFocus
 
 
@@ -60,6 +61,7 @@ class SettingsDialog(QDialog):
             ("quiet", self.tr("Quiet hours"), lambda: QuietTimesPage(self._link, appearance)),
             ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, appearance)),
             ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, appearance)),
+            ("globe", self.tr("Webhooks"), lambda: WebhooksPage(self._link, appearance)),
             ("history", self.tr("History"), lambda: HistoryPage(self._link)),
             ("backup", self.tr("Backups"), self._make_backups),
             ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, appearance)),
@@ -84,6 +86,10 @@ class SettingsDialog(QDialog):
     def show_agents(self) -> None:
         """Show the agents page."""
         self._list.setCurrentRow(_AGENTS)
+
+    def show_webhooks(self) -> None:
+        """Show the webhooks page."""
+        self._list.setCurrentRow(_WEBHOOKS)
 
     def show_backups(self) -> None:
         """Show the backups page."""
@@ -128,9 +134,8 @@ class SettingsDialog(QDialog):
         made = QListWidget()
         made.setObjectName("settingsPages")
         made.setAccessibleName(self.tr("Settings pages"))
-        made.setFixedWidth(_LIST_WIDTH)
         made.setFrameShape(QFrame.Shape.NoFrame)
-        made.setIconSize(QSize(ICON, ICON))
+        made.setIconSize(QSize(icon_size(), icon_size()))
         made.setUniformItemSizes(True)
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for _icon, title, _make in self._makers:
@@ -178,8 +183,8 @@ class SettingsDialog(QDialog):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
         # In a narrow dialog the list shows icons only, which leaves the room to the page.
-        is_narrow = self.width() < _SIZE.width()
-        self._list.setFixedWidth(_ICONS_WIDTH if is_narrow else _LIST_WIDTH)
+        is_narrow = self.width() < _SIZE.width() - _LIST_WIDTH + scaled(_LIST_WIDTH)
+        self._list.setFixedWidth(_ICONS_WIDTH if is_narrow else scaled(_LIST_WIDTH))
         for row, (_icon, title, _make) in enumerate(self._makers):
             self._list.item(row).setText("" if is_narrow else title)
 

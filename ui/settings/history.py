@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QSpinBox
 
 from halo_scheduler.model.policies import MOST_OUTPUT_BYTES
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.paths import database_bytes
 from ui.backend.backend import Lane
 from ui.style.theme import HALF
 from ui.style.wording import size_words
@@ -66,7 +66,9 @@ class HistoryPage(Page):
 
     def refresh(self) -> None:
         """Load the size of the database."""
-        self._link.backend.ask(_database_size, self._show_size, owner=self, lane=Lane.SLOW)
+        self._link.backend.ask(
+            lambda scheduler: database_bytes(scheduler.path), self._show_size, owner=self, lane=Lane.SLOW
+        )
 
     def _show(self, settings: Settings) -> None:
         for spin, value in (
@@ -92,9 +94,3 @@ def _spin(name: str, least: int, most: int, suffix: str) -> QSpinBox:
     made.lineEdit().setTextMargins(HALF, 0, 0, 0)
     made.setFixedWidth(_FIELD_WIDTH)
     return made
-
-
-def _database_size(scheduler: Scheduler) -> int:
-    path = scheduler.path
-    files = (path.with_name(path.name + ending) for ending in ("", "-wal"))
-    return sum(file.stat().st_size for file in files if file.exists())

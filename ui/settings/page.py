@@ -6,15 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import Settings
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, HALF, MARGIN
-from ui.widgets.labels import button, frame, label
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
+from ui.widgets.labels import button, frame, label, tint
 
 # The width that fits all rows; in a narrower dialog the page scrolls.
 _LEAST_WIDTH = 560
@@ -38,17 +48,17 @@ class Row(QWidget):
         self._hint = label(hint, "small", wrap=True)
         if not hint:
             self._hint.hide()
-        name = label(title)
+        self._title = label(title)
         self._buddy = buddy or control
         if self._buddy is not None:
-            name.setBuddy(self._buddy)
+            self._title.setBuddy(self._buddy)
             self._error.setObjectName(f"{self._buddy.objectName()}Error")
             self._buddy.setAccessibleDescription(hint)
             if not self._buddy.accessibleName():
                 self._buddy.setAccessibleName(title)
         words = QVBoxLayout()
         words.setSpacing(HALF)
-        words.addWidget(name)
+        words.addWidget(self._title)
         words.addWidget(self._hint)
         words.addWidget(self._error)
         box = QHBoxLayout(self)
@@ -61,6 +71,9 @@ class Row(QWidget):
     @property
     def hint(self) -> QLabel:
         return self._hint
+
+    def show_title(self, text: str) -> None:
+        self._title.setText(text)
 
     def show_hint(self, text: str) -> None:
         self._hint.setText(text)
@@ -149,6 +162,77 @@ class Page(QScrollArea):
 
     def refresh(self) -> None:
         """Reload data that may have changed since the page was last shown."""
+
+
+class CopyField(QWidget):
+    """Shows one line, or several lines below a title; they can be selected and copied."""
+
+    def __init__(self, appearance: Appearance, text: str, *, name: str, title: str, hint: str = "") -> None:
+        super().__init__()
+        self._text = text
+        is_line = "\n" not in text
+        edit = _line(text) if is_line else _lines(text)
+        edit.setObjectName(f"{name}Text")
+        edit.setAccessibleName(title)
+        edit.setAccessibleDescription(hint)
+        self._copied = label("", "ok", name=f"{name}Copied")
+        self._copy = button(
+            self.tr("Copy"),
+            name=f"{name}CopyButton",
+            accessible=self.tr("Copy: {title}").format(title=title),
+        )
+        tint(self._copy, appearance, "copy")
+        self._copy.clicked.connect(self._put_on_clipboard)
+        row = QHBoxLayout()
+        row.setSpacing(GRID)
+        if is_line:
+            row.addWidget(edit, 1)
+        else:
+            row.addLayout(_heading(title, hint), 1)
+        row.addWidget(self._copied)
+        row.addWidget(self._copy)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(GRID)
+        box.addLayout(row)
+        if not is_line:
+            box.addWidget(edit)
+
+    def _put_on_clipboard(self) -> None:
+        QGuiApplication.clipboard().setText(self._text)
+        self._copied.setText(self.tr("✓ Copied"))
+
+
+def _heading(title: str, hint: str) -> QVBoxLayout:
+    words = QVBoxLayout()
+    words.setSpacing(HALF)
+    words.addWidget(label(title))
+    words.addWidget(label(hint, "small", wrap=True))
+    return words
+
+
+def _line(text: str) -> QWidget:
+    made = QLineEdit(text)
+    made.setReadOnly(True)
+    made.setCursorPosition(0)
+    made.setFont(mono_font(made.font()))
+    return made
+
+
+def _lines(text: str) -> QWidget:
+    made = QPlainTextEdit(text)
+    made.setReadOnly(True)
+    made.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    made.setTabChangesFocus(True)
+    made.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+    made.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    made.setFont(mono_font(made.font()))
+    # Room for a horizontal scroll bar: paths can be long.
+    lines = text.count("\n") + 1
+    made.setFixedHeight(QFontMetrics(made.font()).lineSpacing() * lines + MARGIN * 2 + HALF)
+    return made
 
 
 class Confirmation(QFrame):

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.grammar.zone import find_zone
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import QuietTime, Weekday
 from ui.forms.fields import Field, Findings, is_under
 from ui.forms.inputs import ZonePicker
 from ui.forms.quiet_times import called, day_name, end_words

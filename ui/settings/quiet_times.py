@@ -10,8 +10,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.grammar.interval import MINUTE_MS
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.settings import QuietTime, Settings
 from halo_scheduler.service.scheduler import Scheduler
 from ui.forms.quiet_times import called, holds_words, now_words, quiet_line
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, small_font, strong_font

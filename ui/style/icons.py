@@ -11,24 +11,23 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-# For normal and for double pixel density.
-_SIZES = (16, 32)
 _APP_SIZES = (16, 22, 24, 32, 48, 64, 128, 256)
 
 
 class IconMaker:
-    """Renders each icon once per colour."""
+    """Renders each icon once per colour and size."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, str], QIcon] = {}
+        self._made: dict[tuple[str, str, int], QIcon] = {}
 
-    def icon(self, name: str, colour: str) -> QIcon:
+    def icon(self, name: str, colour: str, size: int) -> QIcon:
         """Return an icon in a colour; the style dims it while its control is disabled."""
-        key = (name, colour)
+        key = (name, colour, size)
         if key not in self._made:
             made = QIcon()
-            for size in _SIZES:
-                made.addPixmap(draw(name, size, colour))
+            # For normal and for double pixel density.
+            for pixels in (size, 2 * size):
+                made.addPixmap(draw(name, pixels, colour))
             self._made[key] = made
         return self._made[key]
 

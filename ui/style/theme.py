@@ -9,7 +9,7 @@ from functools import lru_cache
 from string import Template
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPalette
+from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
 
 from halo_scheduler.model.settings import Theme
@@ -17,7 +17,7 @@ from halo_scheduler.model.settings import Theme
 from .icons import IconMaker, icon_path
 
 # Widgets choose a variant with the dynamic properties "kind" (buttons: primary, quiet, danger, link, inline) and
-# "role" (labels: title, muted, small, error, warn, ok; frames: card, bar, note).
+# "role" (labels: title, muted, small, error, warn, ok; frames: card, bar, note; buttons: toggle).
 _SHEET = Template("""
 QToolTip { color: $text; background: $raised; border: 1px solid $line; padding: 4px 6px; }
 QLabel[role="muted"] { color: $muted; }
@@ -28,6 +28,7 @@ QLabel[role="ok"] { color: $ok; }
 QFrame[role="card"] { background: $raised; border: 1px solid $line; border-radius: 8px; }
 QFrame[role="bar"] { background: $raised; border: none; border-top: 1px solid $line; }
 QFrame[role="note"] { background: $selected; border: none; border-radius: 6px; }
+QFrame[role="note"][tone="error"] { background: $raised; border: 1px solid $error; }
 QFrame[role="line"] { background: $line; border: none; }
 
 QPushButton, QToolButton[kind="button"] {
@@ -40,6 +41,8 @@ QPushButton:focus, QToolButton:focus { border: 1px solid $accent; outline: none;
 QPushButton:disabled { color: $muted; background: $surface; }
 QPushButton:checked { background: $selected; border-color: $accent; }
 QPushButton:checked:focus { border: 2px solid $accent; padding: 4px 11px; }
+QPushButton[role="toggle"] { padding: 5px 2px; }
+QPushButton[role="toggle"]:checked:focus { padding: 4px 1px; }
 QPushButton[kind="primary"] { background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; }
 QPushButton[kind="primary"]:hover { border-color: $text; }
 QPushButton[kind="primary"]:focus { border: 2px solid $text; padding: 4px 11px; }
@@ -65,7 +68,8 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QComboBox, QDateEdit, QTimeEdit,
 QLineEdit, QSpinBox, QComboBox, QDateEdit, QTimeEdit, QDateTimeEdit { min-height: 22px; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QComboBox:focus, QDateEdit:focus,
 QTimeEdit:focus, QDateTimeEdit:focus { border: 1px solid $accent; }
-QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QComboBox:disabled {
+QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QComboBox:disabled,
+QDateEdit:disabled {
     background: $surface; color: $muted;
 }
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"], QComboBox[invalid="true"], QSpinBox[invalid="true"] {
@@ -105,7 +109,7 @@ QTableView, QTreeView, QListView {
     background: $raised; border: none; outline: none; gridline-color: transparent; color: $text;
     selection-background-color: $selected; selection-color: $text; alternate-background-color: $raised;
 }
-QListView[role="popup"] { border: 1px solid $line; padding: 4px; }
+QListView[role="popup"] { border: 1px solid $line; }
 QTableView::item, QTreeView::item, QListView::item { border: none; padding: 0 8px; }
 QTableView::item:hover, QListView::item:hover { background: $hover; }
 QTableView::item:selected, QListView::item:selected, QTreeView::item:selected { background: $selected; color: $text; }
@@ -117,7 +121,7 @@ QHeaderView::section {
 QTableCornerButton::section { background: $raised; border: none; }
 
 QMenu { background: $raised; color: $text; border: 1px solid $line; padding: 4px; }
-QMenu::item { padding: 6px 24px 6px 12px; border-radius: 4px; }
+QMenu::item { padding: 6px 24px 6px 12px; border-radius: 4px; min-height: 18px; }
 QMenu::item:selected { background: $selected; }
 QMenu::item:disabled { color: $muted; }
 QMenu::icon { padding-left: 8px; }
@@ -151,13 +155,25 @@ GRID = 8
 HALF = 4
 MARGIN = 16
 ROW = 36
-ICON = 16
+_ICONS = (32, 24, 20, 16)
+_USUAL_PIXELS = 15  # Fonts up to this size have the lengths of the design.
 _NEARLY_BLACK = 0.04045
 
 
 def stylesheet(colours: Mapping[str, str], arrow_down: str, arrow_up: str, tick: str) -> str:
     """Return the style sheet in a theme's colours; its images are files, because style sheets accept no others."""
     return _SHEET.substitute(colours, arrow_down=arrow_down, arrow_up=arrow_up, tick=tick)
+
+
+def icon_size() -> int:
+    """Return the size of icons beside text in the application's font, in steps that keep their lines sharp."""
+    fitting = QFontInfo(QApplication.font()).pixelSize() * 1.25
+    return next((size for size in _ICONS if size <= fitting), _ICONS[-1])
+
+
+def scaled(length: int) -> int:
+    """Return a length that grows with a large font of the application."""
+    return length * max(QFontInfo(QApplication.font()).pixelSize(), _USUAL_PIXELS) // _USUAL_PIXELS
 
 
 class Tone(StrEnum):
@@ -292,7 +308,7 @@ class Appearance(QObject):
 
     def icon(self, name: str, tone: Tone = Tone.TEXT) -> QIcon:
         """Return a line icon in the colour of a meaning; ask again after `changed`."""
-        return self._icons.icon(name, getattr(self._colours, tone))
+        return self._icons.icon(name, getattr(self._colours, tone), icon_size())
 
     def _chosen(self) -> Colours:
         if self._theme is Theme.SYSTEM:
@@ -315,7 +331,9 @@ class Appearance(QObject):
             colours = {field.name: getattr(self._colours, field.name) for field in fields(Colours)}
             name = "dark" if self.is_dark else "light"
             pictures = (icon_path(f"{picture}-{name}") for picture in ("arrow-down", "arrow-up", "tick"))
-            application.setStyleSheet(stylesheet(colours, *pictures))
+            # The size of icons in buttons, menus and fields that have none of their own.
+            sizes = f"* {{ icon-size: {icon_size()}px; }}" if icon_size() > _ICONS[-1] else ""
+            application.setStyleSheet(stylesheet(colours, *pictures) + sizes)
 
 
 def palette(colours: Colours) -> QPalette:

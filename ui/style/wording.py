@@ -104,6 +104,7 @@ def trigger_words(trigger: Trigger) -> str:
     """Return what triggered a run."""
     return {
         Trigger.SCHEDULE: tr("by schedule"),
+        Trigger.EVENT: tr("by an event"),
         Trigger.MANUAL: tr("manual"),
         Trigger.CHAIN: tr("after another job"),
         Trigger.ANSWER: tr("after an answer"),

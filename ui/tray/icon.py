@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QSystemTrayIcon, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.wording.alarms import trouble_title
+from halo_scheduler.wording.faults import trouble_title
 from ui.backend.backend import Backend
 from ui.style.icons import picture
 from ui.style.theme import Appearance

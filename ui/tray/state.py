@@ -13,8 +13,8 @@ from halo_scheduler.model import JobStatus, Run, Situation, Waiting
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.measures import moment_in_words, when_in_words
+from ui.backend.backend import NO_ENDS, Ends, still_running
 from ui.backend.questions import MOST_READ
-from ui.backend.store_trouble import NO_ENDS, Ends, still_running
 from ui.style.wording import one_line
 from ui.widgets.job_text import MOST_NAMED, WaitingJob, WaitingJobs, waiting_line
 
@@ -292,16 +292,16 @@ def _waiting(known: Mapping[str, Situation]) -> tuple[WaitingEntry, ...]:
 def _upcoming(known: Mapping[str, Situation]) -> tuple[tuple[Upcoming, ...], int]:
     """Return the next runs, and how many earlier ones are blocked."""
     planned = [
-        (one.next_run_at if one.quiet is None else one.quiet.until, one.name, job_id)
+        (one.starts_at or one.next_run_at or 0, one.name, job_id)
         for job_id, one in known.items()
-        if one.next_run_at is not None and one.waiting is None
+        if (one.next_run_at is not None or one.later_at is not None) and one.waiting is None
     ]
     heapq.heapify(planned)
     found: list[Upcoming] = []
     held_count = 0
     while planned and len(found) < NEXT_LISTED:
         at, name, job_id = heapq.heappop(planned)
-        if known[job_id].blocker is not None:
+        if known[job_id].starts_at is None:
             held_count += 1
         else:
             found.append(Upcoming(JobName(job_id, name), at))

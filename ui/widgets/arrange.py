@@ -1,9 +1,25 @@
-"""Arranges widgets: shows them, makes windows as high as their text, and puts late widgets into Tab order."""
+"""Arranges widgets: shows them, makes windows as high as their text, and puts late widgets into Tab order.
+
+Also says where file dialogs begin.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+import os
+
+from PySide6.QtCore import QDir, QStandardPaths, Qt
 from PySide6.QtWidgets import QWidget
+
+
+def documents() -> str:
+    """Return the folder in which files are saved unless the user chooses another."""
+    return QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+
+
+def dialog_start(path: str = "") -> str:
+    """Return where a file dialog begins: at the path in its field, else in the user's home folder."""
+    # Path.expanduser raises for the home of an unknown user.
+    return os.path.expanduser(path) or QDir.homePath()  # noqa: PTH111 - see above
 
 
 def put_after(before: QWidget | None, made: QWidget) -> None:

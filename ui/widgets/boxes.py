@@ -1,23 +1,28 @@
-"""Number and time boxes with a text margin, and popup lists with rows as high as in menus."""
+"""Number and time boxes with a text margin, popup lists with rows as high as in menus, and menus."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, QTime
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QSize, QTime
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSpinBox,
+    QComboBox,
+    QCompleter,
     QLineEdit,
+    QMenu,
     QSpinBox,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTimeEdit,
+    QWidget,
 )
 
 from ui.style.theme import HALF
 
 _INSET = HALF + 2
 _ROW = 28
+_SHORTEST_ENTRY = 12
 
 
 def number_box(least: int, most: int, *, name: str, title: str, zero: str = "", width: int = 96) -> QSpinBox:
@@ -60,6 +65,12 @@ def inset(box: QAbstractSpinBox) -> None:
         line.setTextMargins(_INSET, 0, 0, 0)
 
 
+def let_shrink(box: QComboBox) -> None:
+    """Let a box be narrower than its longest entry, which would widen its page with large letters."""
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(_SHORTEST_ENTRY)
+
+
 class _RoomyRows(QStyledItemDelegate):
     def sizeHint(  # noqa: N802 - Qt's name
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -71,3 +82,53 @@ class _RoomyRows(QStyledItemDelegate):
 def give_room(view: QAbstractItemView) -> None:
     """Give the rows of a popup list the height of menu items."""
     view.setItemDelegate(_RoomyRows(view))
+
+
+def dress_suggestions(completer: QCompleter, field: QWidget) -> None:
+    """Give the list of suggestions for a field whole rows and a frame, and put it below the border of the field."""
+    popup = completer.popup()
+    if popup is None:
+        raise TypeError("a completer without a list has nothing to dress")
+    give_room(popup)
+    # Outside the field the style of its other lists does not apply.
+    popup.setProperty("role", "popup")
+    popup.installEventFilter(_BelowField(field, popup))
+
+
+class _BelowField(QObject):
+    """Moves a list off the lower border of its field, which Qt lets it cover."""
+
+    def __init__(self, field: QWidget, parent: QObject) -> None:
+        super().__init__(parent)
+        self._field = field
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Show) and isinstance(watched, QWidget):
+            top = self._field.mapToGlobal(QPoint(0, 0)).y()
+            if top < watched.y() < top + self._field.height():
+                watched.move(watched.x(), top + self._field.height())
+        return super().eventFilter(watched, event)
+
+
+class StayingMenu(QMenu):
+    """Stays open while choices that can be combined are clicked."""
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        clicked: QAction | None = self.actionAt(event.position().toPoint())
+        if clicked is not None and clicked.isCheckable() and clicked.actionGroup() is None:
+            clicked.trigger()
+        else:
+            super().mouseReleaseEvent(event)
+
+
+class EdgeMenu(QMenu):
+    """A menu of a button at the right edge of a window; it opens to the left, so that it stays within the window."""
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        opener = self.parentWidget()
+        if opener is None:
+            return
+        right = opener.mapToGlobal(QPoint(opener.width(), 0)).x()
+        if self.geometry().right() >= right:
+            self.move(max(right - self.width(), 0), self.y())

@@ -12,7 +12,8 @@ from PySide6.QtCore import QCoreApplication
 from halo_scheduler.grammar.templates import NOTHING_TO_SAY
 from halo_scheduler.grammar.text import shown_spec
 from halo_scheduler.model import Action, Callback, Command, HttpRequest, Prompt, Reminder, Waiting
-from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
+from halo_scheduler.wording.jobs import action_text
 from halo_scheduler.wording.status import awaited_words, waiting_words
 from ui.style.wording import one_line
 
@@ -43,6 +44,8 @@ def action_words(action: Action) -> str:
             return one_line(tr("reminder: {title}").format(title=action.title), _LONGEST)
         case Callback():
             return one_line(tr("function {name}").format(name=action.name), _LONGEST)
+        case _:
+            return one_line(action_text(action), _LONGEST)
 
 
 def exact_words(action: Action) -> str:
@@ -76,7 +79,7 @@ def extra_words(action: Action) -> str:
             parts = [headers if action.headers else "", body if action.body else ""]
         case Reminder():
             parts = [action.text]
-        case Callback():
+        case _:
             parts = []
     return one_line(" · ".join(part for part in parts if part), _LONGEST_EXTRA)
 

@@ -12,15 +12,16 @@ from PySide6.QtGui import (
     QKeySequence,
     QPainter,
     QPaintEvent,
+    QResizeEvent,
     QShortcutEvent,
     QTextLayout,
     QTextOption,
 )
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QPushButton, QSizePolicy, QToolButton, QWidget
 from shiboken6 import isValid
 
 from halo_scheduler.grammar.text import shown_spec
-from ui.style.theme import ICON, Appearance, Tone, small_font, strong_font, title_font
+from ui.style.theme import Appearance, Tone, icon_size, small_font, strong_font, title_font
 from ui.style.wording import one_line, plain_tooltip
 
 _LONGEST = 4_000
@@ -121,7 +122,7 @@ def icon_button(
     made = IconButton()
     made.setObjectName(name)
     made.setAccessibleName(text)
-    made.setIconSize(QSize(ICON, ICON))
+    made.setIconSize(QSize(icon_size(), icon_size()))
     made.setAutoRaise(True)
     made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     if shortcut:
@@ -177,6 +178,23 @@ def beginning(text: str, longest: int) -> str:
         return text
     shown = text[:longest].rstrip()
     return f"{shown} …" if text[longest:].strip() else shown
+
+
+class SearchField(QLineEdit):
+    """A search field that tells what it searches if it has room for that, else only what it is."""
+
+    def __init__(self, short: str, full: str) -> None:
+        super().__init__()
+        self._short, self._full = short, full
+        self.setPlaceholderText(full)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        # The icon and the button to clear it take as much as three letters.
+        needed = self.fontMetrics().horizontalAdvance(f"{self._full}WWW")
+        self.setPlaceholderText(self._full if needed <= self.width() else self._short)
 
 
 class WrappedText(QWidget):

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QToolBut
 
 from ui.style.theme import HALF, Appearance, mono_font
 from ui.style.wording import size_words
+from ui.widgets.arrange import documents
 
 from .ansi import AnsiStream, CharFormats, Segment
 from .directive_lines import WithoutDirectives, has_directives
@@ -254,7 +255,7 @@ class OutputView(QWidget):
             QGuiApplication.clipboard().setText(self.text())
 
     def _save(self) -> None:
-        dialog = QFileDialog(self, self.tr("Save the output"), self._file_name)
+        dialog = QFileDialog(self, self.tr("Save the output"), documents())
         dialog.setObjectName("saveOutputDialog")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from ui.style.icons import picture
 from ui.style.marks import Mark, paint_mark
-from ui.style.theme import GRID, HALF, ICON, Appearance, Tone
+from ui.style.theme import GRID, HALF, Appearance, Tone, icon_size
 from ui.style.wording import one_line, plain_tooltip
 
 _SIGN_SIZE = 10
@@ -22,13 +22,13 @@ class LineIcon(QWidget):
     """A line icon in a tone, or the application icon."""
 
     def __init__(
-        self, appearance: Appearance, name: str, tone: Tone | None = Tone.TEXT, size: int = ICON
+        self, appearance: Appearance, name: str, tone: Tone | None = Tone.TEXT, size: int = 0
     ) -> None:
         super().__init__()
         self._appearance = appearance
         self._name = name
         self._tone = tone
-        self.setFixedSize(size, size)
+        self.setFixedSize(size or icon_size(), size or icon_size())
         appearance.changed.connect(self.update)
 
     def set_icon(self, name: str, tone: Tone | None) -> None:
@@ -69,7 +69,7 @@ class MarkSign(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(ICON, self.fontMetrics().height())
+        return QSize(icon_size(), self.fontMetrics().height())
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         painter = QPainter(self)

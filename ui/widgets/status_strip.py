@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from halo_scheduler.model.alarms import StoreTrouble
-from halo_scheduler.wording.alarms import trouble_title
+from halo_scheduler.wording.faults import trouble_title
 from ui.style.marks import Mark, Shape, paint_mark
 from ui.style.theme import GRID, MARGIN, Appearance, Tone
 

@@ -1,1 +1,1 @@
-"""The commands of `halo`, one module each."""
+"""The commands of `halo`, by topic."""

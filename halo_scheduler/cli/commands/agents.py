@@ -10,8 +10,7 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.terminal.completions import complete_agents
-from halo_scheduler.cli.terminal.confirm import require_yes
-from halo_scheduler.cli.terminal.terminal import WAITS, open_to_read, print_table
+from halo_scheduler.cli.terminal.terminal import WAITS, open_to_read, print_table, require_yes
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line

@@ -1,7 +1,9 @@
-"""`halo assistants`: the actions of AI assistants."""
+"""`halo mcp` and `halo assistants`: the server for AI assistants, and what they did."""
 
 from __future__ import annotations
 
+import logging
+import sys
 from typing import Any
 
 import click
@@ -9,6 +11,7 @@ import click
 from halo_scheduler.cli.terminal.completions import complete_jobs
 from halo_scheduler.cli.terminal.terminal import moment, print_json_list, print_table
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
@@ -59,3 +62,31 @@ def _data(act: AssistantAct, now_ms: int) -> dict[str, Any]:
         "changed": list(act.changed_fields),
         "run_id": act.detail.get("run_id"),
     }
+
+
+@click.command()
+@click.option("--read-only", is_flag=True, help="Allow reading only, whatever the settings allow.")
+def mcp(*, read_only: bool) -> None:
+    """Let an AI assistant read, run, pause and edit your jobs.
+
+    \b
+    Add this to its configuration:
+      {"mcpServers": {"halo": {"command": "halo", "args": ["mcp"]}}}
+
+    The assistant starts this server itself and talks to it in the Model Context Protocol over standard input and
+    output. The setting "assistants" limits what it may do: read, run or edit. Jobs that it creates or changes are
+    paused until you resume them. "halo assistants" shows what it did.
+    """
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+    try:
+        from halo_scheduler.mcp.server import serve  # noqa: PLC0415 - heavy and optional
+    except ImportError as error:
+        # Not installed, or a version with other module names.
+        if (error.name or "").partition(".")[0] == "halo_scheduler":
+            raise
+        raise SchedulerError(
+            "MCP support isn't installed; install it with: pip install 'halo-scheduler[mcp]'"
+        ) from None
+    serve(read_only=read_only)

@@ -12,7 +12,7 @@ from halo_scheduler.host.autostart import login_command, system_autostart
 
 @click.group(cls=Subcommands)
 def autostart() -> None:
-    """Start the desktop program in the tray when you log in, or not.
+    """Turn on or off that the desktop program starts in the tray when you log in.
 
     \b
     Examples:

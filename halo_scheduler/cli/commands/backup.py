@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from halo_scheduler.cli.command_table import Subcommands
-from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.progress_bar import percentage
+from halo_scheduler.cli.terminal.terminal import require_yes
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import clock_time, short_date
 from halo_scheduler.grammar.zone import local_time

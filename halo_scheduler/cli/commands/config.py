@@ -1,4 +1,4 @@
-"""`halo config`: show and change settings."""
+"""`halo config` and `halo environment`: settings, and the environment of commands."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completions import complete_settings
 from halo_scheduler.cli.terminal.terminal import open_to_read
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.host.login_environment import LoginEnvironment
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.service.lookup import near_name
@@ -21,6 +23,9 @@ ELSEWHERE = {
     "agents": "halo agent set",
     "default_agent": "halo agent default",
     "quiet_times": "halo quiet add",
+    "webhooks": "halo webhook on",
+    "webhook_port": "halo webhook on --port",
+    "webhook_address": "halo webhook on --address",
 }
 NAMES = [field.name for field in fields(Settings) if field.name not in ELSEWHERE]
 # Scripts may still use these names; they are not listed.
@@ -109,3 +114,29 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return "none" if value is None else str(value)
+
+
+@click.command()
+@click.option("--refresh", is_flag=True, help="Make the running Halo read it from your login shell again.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def environment(*, refresh: bool, as_json: bool) -> None:
+    """Show the environment that commands run with: that of your login shell.
+
+    \b
+    Examples:
+      halo environment
+      halo environment --refresh
+
+    Halo reads it once at the start. Use --refresh after changing your profile.
+    """
+    if refresh:
+        with Scheduler.open(actor=TERMINAL) as scheduler:
+            scheduler.engine.refresh_environment()
+        click.echo("the next command runs with a fresh environment")
+        return
+    found = LoginEnvironment().get()
+    if as_json:
+        click.echo(json.dumps(dict(sorted(found.items())), ensure_ascii=False, indent=2))
+        return
+    for name, value in sorted(found.items()):
+        click.echo(f"{plain_line(name)}={plain_line(value, 1_000)}")

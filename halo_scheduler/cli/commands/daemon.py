@@ -1,10 +1,11 @@
-"""`halo daemon`: the engine without a window."""
+"""`halo daemon`, the engine without a window; and `halo` without a command, the desktop program."""
 
 from __future__ import annotations
 
 import logging
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, MutableMapping
 from typing import Self
@@ -14,16 +15,33 @@ import click
 from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import SchedulerShutdownError
 from halo_scheduler.grammar.checks import require_interval
-from halo_scheduler.host.core_dumps import CORE_LIMIT
 from halo_scheduler.host.crash_file import crash_file
+from halo_scheduler.host.process import CORE_LIMIT
 from halo_scheduler.host.signals import StopSignals
 from halo_scheduler.service.scheduler import Scheduler
 
 _PINGS_PER_LIMIT = 4
 # More digits are a mistake, not a limit.
 _MOST_DIGITS = 18
-
 _FAILED = 1
+
+
+def open_desktop(*, hidden: bool) -> int:
+    """Replace this process by the desktop program; without a display, run the daemon and return its exit code."""
+    if not _has_display():
+        return run_without_window()
+    # -P: a folder named "ui" in the current directory must not be imported.
+    program = [sys.executable, "-P", "-m", "ui", *(["--hidden"] if hidden else [])]
+    if os.name == "posix":
+        os.execv(program[0], program)  # noqa: S606 - ourselves
+    return subprocess.run(program, check=False).returncode  # noqa: S603 - ourselves
+
+
+def _has_display() -> bool:
+    """Tell whether a display is configured; the desktop program checks whether it works."""
+    if not sys.platform.startswith("linux"):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 class ServiceManager:

@@ -16,7 +16,7 @@ from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.doctor.database import is_missing
 from halo_scheduler.doctor.examination import STEPS, Report, examine, mend
-from halo_scheduler.doctor.findings import Finding, Mark
+from halo_scheduler.doctor.scene import Finding, Mark
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line
@@ -37,7 +37,7 @@ _NARROWEST = 20
 @click.option("--fix", is_flag=True, help="Fix permissions, leftover spool files and the autostart entry.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 @click.option(
-    "--report", "as_report", is_flag=True, help="Print what to add to a bug report; no names or secrets."
+    "--report", "as_report", is_flag=True, help="Print details for a bug report, without names or secrets."
 )
 @click.pass_context
 def doctor(context: click.Context, *, fix: bool, as_json: bool, as_report: bool) -> None:
@@ -50,7 +50,7 @@ def doctor(context: click.Context, *, fix: bool, as_json: bool, as_report: bool)
       halo doctor --json
       halo doctor --report
 
-    Without --fix, nothing is changed. The exit code is 1 if there are problems (■), also after --fix; warnings (▲)
+    Without --fix, nothing is changed. The exit code is 1 if there are problems (■), even after --fix; warnings (▲)
     don't count.
     """
     # The findings already contain what would be logged.

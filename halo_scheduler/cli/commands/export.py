@@ -22,10 +22,9 @@ from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.service.lookup import find_job
 
 if TYPE_CHECKING:
-    from halo_scheduler.transfer.exporting import Export
+    from halo_scheduler.transfer.job_files import Export
 
 _FORMATS = ("yaml", "json", "crontab")
-_ENDINGS = {".json": "json", ".cron": "crontab", ".crontab": "crontab"}
 _STDOUT = "-"
 
 
@@ -49,7 +48,7 @@ def export(
       halo export --format crontab
       halo export --all -o halo-archive.gz
 
-    An export of all jobs includes quiet hours and group limits. Secrets and agents are only named, never written.
+    An export of all jobs includes quiet hours and group limits. Secrets and agents are included by name only.
     An archive (--all) also contains the settings with their agents, and all runs that ended; no secrets.
     """
     if everything:
@@ -59,7 +58,7 @@ def export(
         return
     if with_output:
         raise click.UsageError("--with-output needs --all: job files have no runs")
-    from halo_scheduler.transfer.exporting import FileFormat, export_all, export_some, written  # noqa: PLC0415
+    from halo_scheduler.transfer.job_files import FileFormat, export_all, export_some, written  # noqa: PLC0415
 
     with open_to_read() as scheduler:
         jobs = scheduler.list_jobs()
@@ -68,7 +67,7 @@ def export(
             found = export_some(list(chosen.values()), jobs, scheduler.settings.read())
         else:
             found = export_all(jobs, scheduler.settings.read(), scheduler.jobs.group_limits())
-    form = FileFormat(file_format or _format_of(output))
+    form = FileFormat(file_format) if file_format else FileFormat.of(output)
     text = written(found.document, form)
     if output == _STDOUT:
         click.echo(text, nl=False)
@@ -118,11 +117,6 @@ def _notes(export: Export, text: str) -> Iterator[str]:
     if len(export.document.jobs) > MOST_ITEMS or len(text.encode()) > MOST_BYTES:
         most = f"{MOST_ITEMS} jobs and {MOST_BYTES >> 20} MB"
         yield f"an import takes at most {most}; export some jobs by name into each of several files"
-
-
-def _format_of(output: str) -> str:
-    """Return the format for a file name."""
-    return _ENDINGS.get(Path(output).suffix.lower(), _FORMATS[0])
 
 
 @contextmanager

@@ -1,17 +1,19 @@
-"""`halo import`: read jobs from files."""
+"""`halo import` and `halo apply`: read jobs from files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from halo_scheduler.cli.terminal.completions import complete_files
-from halo_scheduler.cli.terminal.confirm import require_yes
 from halo_scheduler.cli.terminal.progress_bar import progress
+from halo_scheduler.cli.terminal.terminal import require_yes
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed
+from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import JobSpec, Once
 from halo_scheduler.model.changes import TERMINAL
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from halo_scheduler.transfer.archive import Archive
     from halo_scheduler.transfer.import_plan import ImportPlan
 
+
 _COLOURS = {
     Sign.NEW: "green",
     Sign.CHANGED: "yellow",
@@ -32,6 +35,7 @@ _COLOURS = {
     Sign.SKIPPED: None,
 }
 _INDENTS = ("", "  ", "      ")
+_MOST_NAMED = 10
 
 
 @click.command("import")
@@ -62,7 +66,7 @@ def import_(
     then by name, lines of a crontab also by schedule and command; importing the same file again changes nothing.
     Of a system crontab (--system, and always /etc/crontab and files in /etc/cron.d) your own lines are imported
     and those of other users listed. An archive of another computer ("halo export --all") also brings its settings and
-    history; with --enable its jobs run, wait or stay paused as they did there.
+    history; with --enable its jobs keep the state they had there.
     """
     from halo_scheduler.cli.terminal.job_files import (  # noqa: PLC0415 - loads PyYAML
         open_archive,
@@ -183,3 +187,46 @@ def _warn_of_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:
         click.echo(
             f"{click.style('▲', fg='yellow')} the secret {name} isn't set; set it with: halo secret set {name}"
         )
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--prune", is_flag=True, help="Also remove jobs that are in none of the files.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+def apply(*, folder: Path, prune: bool, yes: bool) -> None:
+    """Sync jobs with a folder of files, for example one kept in git.
+
+    \b
+    Examples:
+      halo export -o ~/jobs/all.yaml
+      halo apply ~/jobs
+      git -C ~/jobs pull && halo apply ~/jobs --prune --yes
+
+    Reads all .yaml, .yml and .json files in DIR and its subfolders; a file can have several jobs, and files of
+    agents are read too. The changes are shown first, and nothing is saved while a file has errors. Jobs are
+    enabled unless their file says "enabled: false"; pauses, runs and next runs aren't changed. Removed jobs go to
+    the trash.
+    """
+    from halo_scheduler.cli.terminal.job_files import without_garbage_collection  # noqa: PLC0415 - loads PyYAML
+    from halo_scheduler.transfer.job_files import read_folder  # noqa: PLC0415
+
+    with progress("Reading"), without_garbage_collection():
+        drafts = read_folder(folder)
+    with Scheduler.open(actor=TERMINAL) as scheduler, without_garbage_collection():
+        with progress("Comparing"):
+            plan = scheduler.imports.plan(drafts, prune=prune)
+        if not prune:
+            _print_others(scheduler, plan)
+        confirm_and_apply(scheduler, plan, yes=yes, paused=False, skip_bad=None)
+
+
+def _print_others(scheduler: Scheduler, plan: ImportPlan) -> None:
+    known = {one.job_id for one in plan.changed}
+    names = set(plan.unchanged)
+    jobs = scheduler.list_jobs()
+    others = sorted(job.name for job in jobs if job.id not in known and job.name not in names)
+    if others:
+        names_shown = ", ".join(plain_line(name) for name in others[:_MOST_NAMED])
+        more = len(others) - _MOST_NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        click.echo(f"Not in the files, kept without --prune: {names_shown}{rest}.")

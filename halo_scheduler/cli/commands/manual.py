@@ -1,4 +1,4 @@
-"""`halo manual`: where the manual is."""
+"""`halo manual`: the path of the manual."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from halo_scheduler.paths import manual_page
 
 @click.command()
 def manual() -> None:
-    """Print where the manual is: a page for your browser, which needs no network.
+    """Print the path of the manual, a page for your browser that needs no network.
 
     \b
     Examples:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 import click
 
@@ -18,10 +19,11 @@ from halo_scheduler.cli.terminal.terminal import (
     warn_not_running,
 )
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.model import InQuietTime, Situation, SituationKind
+from halo_scheduler.model import InQuietTime, Situation, SituationKind, SkipReason
 from halo_scheduler.rules.chains import WaitingRun, alike
 from halo_scheduler.rules.statistics import Upcoming
 from halo_scheduler.service.lookup import find_job
+from halo_scheduler.service.runs import LaterRun
 from halo_scheduler.wording.measures import duration_in_words, moment_in_words
 from halo_scheduler.wording.schedules import describe, describe_when, following_words
 from halo_scheduler.wording.status import awaited_words, next_words, waiting_words
@@ -58,16 +60,23 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
         ]
         called = {job.id: job.name for job in scheduler.jobs.names()}
         situations = scheduler.jobs.situations({run.job.id for run in runs if run.is_planned})
+        later = [run for run in scheduler.runs.later() if chosen is None or run.job_id in chosen]
         is_looked_after = scheduler.status().state == "running"
     if as_json:
         data = [_as_data(run, called, now_ms) for run in waiting]
-        data += [_run_data(run, _planned(run, situations), now_ms) for run in runs]
+        planned = [_run_data(run, _planned(run, situations), now_ms) for run in runs]
+        planned += [_later_data(run, called) for run in later]
+        data += sorted(planned, key=itemgetter("at"))
         click.echo(json.dumps(data[:count], ensure_ascii=False, indent=2))
         return
     chained = alike(waiting)
     rows = [_waiting_row(group, called, now_ms) for group in chained]
-    rows += [_row(run, _planned(run, situations), now_ms) for run in runs]
-    times = [*(min(group[0].at, now_ms) for group in chained), *(run.at for run in runs)]
+    times = [min(group[0].at, now_ms) for group in chained]
+    ahead = [(run.at, _row(run, _planned(run, situations), now_ms)) for run in runs]
+    ahead += [(run.at, _later_row(run, called, now_ms)) for run in later]
+    for at, row in sorted(ahead, key=itemgetter(0)):
+        times.append(at)
+        rows.append(row)
     if not rows:
         click.echo("no upcoming runs")
         return
@@ -105,6 +114,8 @@ def _then(run: Upcoming) -> str:
 
 def _held_words(run: Upcoming, situation: Situation | None, now_ms: int) -> str:
     """Return why a run will be skipped or will wait."""
+    if situation is not None and situation.blocker is SkipReason.USER:
+        return "will be skipped"
     if situation is not None and situation.kind in _HELD:
         return next_words(situation, now_ms)
     if run.quiet is None:
@@ -121,17 +132,44 @@ def _waiting_row(runs: Sequence[WaitingRun], called: dict[str, str], now_ms: int
     return [WAITS, moment(min(run.at, now_ms)), "now", called.get(run.job_id, run.job_id), words]
 
 
+def _later_row(run: LaterRun, called: dict[str, str], now_ms: int) -> list[str]:
+    return [
+        " ",
+        moment(run.at),
+        describe_when(run.at, now_ms),
+        called.get(run.job_id, run.job_id),
+        "manual run",
+    ]
+
+
+def _later_data(run: LaterRun, called: dict[str, str]) -> dict[str, object]:
+    return {
+        "job_id": run.job_id,
+        "name": called.get(run.job_id),
+        "at": run.at,
+        "trigger": "manual",
+        "is_planned": True,
+        "source": "manual",
+        "waiting_for": None,
+        "waiting_reason": "",
+        "caused_by": None,
+        "hold": None,
+        "quiet_until": None,
+        "goes_on": False,
+    }
+
+
 def _as_data(run: WaitingRun, called: dict[str, str], now_ms: int) -> dict[str, object]:
     return {
         "job_id": run.job_id,
         "name": called.get(run.job_id),
         "at": run.at,
-        "trigger": "chain",
+        "trigger": "chain" if run.caused_by else "event",
         "is_planned": True,
         "source": None,
         "waiting_for": run.waiting_for,
         "waiting_reason": awaited_words(run.waiting, now_ms),
-        "caused_by": run.caused_by,
+        "caused_by": run.caused_by or None,
         "hold": None,
         "quiet_until": None,
         "goes_on": False,
@@ -141,7 +179,7 @@ def _as_data(run: WaitingRun, called: dict[str, str], now_ms: int) -> dict[str, 
 def _run_data(run: Upcoming, situation: Situation | None, now_ms: int) -> dict[str, object]:
     job = run.job
     waiting = None if situation is None else situation.waiting
-    is_held = situation is not None and situation.is_held
+    is_held = situation is not None and (situation.is_held or situation.blocker is SkipReason.USER)
     return {
         "job_id": job.id,
         "name": job.name,

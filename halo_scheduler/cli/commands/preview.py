@@ -16,7 +16,8 @@ from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Cron, Schedule, Several
 from halo_scheduler.model.jobs import schedule_fields
-from halo_scheduler.model.schedules import schedules_of, without_after
+from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.schedule.entries import without_after
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.wording.lint import Note, lint
 from halo_scheduler.wording.schedules import (
@@ -60,7 +61,7 @@ def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> No
     if as_json:
         click.echo(json.dumps(_as_data(schedule, runs, notes), ensure_ascii=False, indent=2))
     else:
-        _show(schedule, runs, notes, now_ms)
+        _show(schedule, runs, notes, now_ms if start is None else None)
 
 
 def _next_runs(schedule: Schedule | Several, now_ms: int, anchor_at: int, count: int) -> list[int]:
@@ -82,20 +83,24 @@ def _as_data(schedule: Schedule | Several, runs: list[int], notes: list[Note]) -
     }
 
 
-def _show(schedule: Schedule | Several, runs: list[int], notes: list[Note], now_ms: int) -> None:
+def _show(schedule: Schedule | Several, runs: list[int], notes: list[Note], now_ms: int | None) -> None:
+    """Print a schedule and its runs; without the current instant, not how far away they are."""
     zones = {item.timezone for item in schedules_of(schedule) if isinstance(item, Cron)}
     # Times in different zones are shown in the local one.
     timezone = zones.pop() if len(zones) == 1 else None
     click.secho(describe(schedule), bold=True)
     if runs:
         click.echo()
-    if any(local_words(at, timezone) for at in runs):
+    has_both_times = any(local_words(at, timezone) for at in runs)
+    if has_both_times:
         click.echo(f"  {timezone or '':<25}local time")
-        _show_both_times(runs, timezone, now_ms)
-    else:
-        for at in runs:
-            when = describe_when(at, now_ms, timezone=timezone)
-            click.echo(f"  {_absolute(at, timezone):<25}{click.style(when, dim=True)}")
+    for at in runs:
+        line = f"  {_absolute(at, timezone):<25}"
+        if has_both_times:
+            line += f"{local_words(at, timezone) or clock_time(local_time(at)):<14}"
+        if now_ms is not None:
+            line += click.style(_distance(at, now_ms, timezone, is_short=has_both_times), dim=True)
+        click.echo(line.rstrip())
     if following := following_words(schedule):
         click.echo(f"  {following}")
     if notes:
@@ -104,11 +109,8 @@ def _show(schedule: Schedule | Several, runs: list[int], notes: list[Note], now_
         click.echo(note_line(note))
 
 
-def _show_both_times(runs: list[int], timezone: str | None, now_ms: int) -> None:
-    for at in runs:
-        local = local_words(at, timezone) or clock_time(local_time(at))
-        distance = click.style(distance_in_words(at, now_ms), dim=True)
-        click.echo(f"  {_absolute(at, timezone):<25}{local:<14}{distance}")
+def _distance(at: int, now_ms: int, timezone: str | None, *, is_short: bool) -> str:
+    return distance_in_words(at, now_ms) if is_short else describe_when(at, now_ms, timezone=timezone)
 
 
 def _absolute(at: int, timezone: str | None) -> str:

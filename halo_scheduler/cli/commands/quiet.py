@@ -10,13 +10,12 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.options.option_values import naming_options
 from halo_scheduler.cli.terminal.completions import complete_groups, complete_quiet_times, complete_zones
-from halo_scheduler.cli.terminal.confirm import require_yes
-from halo_scheduler.cli.terminal.terminal import WAITS, open_to_read, print_table
+from halo_scheduler.cli.terminal.terminal import WAITS, open_to_read, print_table, require_yes
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import spans
 from halo_scheduler.model.changes import TERMINAL
-from halo_scheduler.model.quiet_times import Quiet, QuietTime, Weekday
+from halo_scheduler.model.settings import Quiet, QuietTime, Weekday
 from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.service.lookup import near_name
 from halo_scheduler.service.scheduler import Scheduler

@@ -14,6 +14,7 @@ from halo_scheduler.cli.options.option_values import (
     input_bytes,
     naming_options,
     pairs,
+    under,
 )
 from halo_scheduler.cli.terminal.completions import complete_any_jobs, complete_jobs, complete_runs
 from halo_scheduler.cli.terminal.following import (
@@ -40,12 +41,14 @@ from halo_scheduler.cli.terminal.terminal import (
     short_id,
     short_moment,
     typed,
+    warn_not_running,
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed
 from halo_scheduler.grammar.interval import SECOND_MS, interval_in_words
 from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.model import Job, Outcome, Run, Trigger
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.rules.chains import WaitingRun
@@ -55,13 +58,19 @@ from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording import status
 from halo_scheduler.wording.conditions import waiting_words
 from halo_scheduler.wording.measures import took_words
+from halo_scheduler.wording.schedules import describe_when
 
 _MOST_RUNS = 1_000_000
 _LONGEST = 500
 _MOST_NAMED = 5
 _STARTED = set(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
-_OPTIONS_BY_FIELD = {"parameters": ("--set",), "input": ("--input",)}
-_TRIGGERS = {Trigger.MANUAL: "manual", Trigger.ANSWER: "with your answer", Trigger.TEST: "test"}
+_OPTIONS_BY_FIELD = {"parameters": ("--set",), "input": ("--input",), "at": ("--at",)}
+_TRIGGERS = {
+    Trigger.EVENT: "by an event",
+    Trigger.MANUAL: "manual",
+    Trigger.ANSWER: "with your answer",
+    Trigger.TEST: "test",
+}
 
 
 @click.command()
@@ -72,8 +81,18 @@ _TRIGGERS = {Trigger.MANUAL: "manual", Trigger.ANSWER: "with your answer", Trigg
 @click.option(
     "--input", "given", metavar="TEXT|@FILE|-", help="Text or a file for the run; - reads standard input."
 )
+@click.option("--at", "when", metavar="WHEN", help='Run it later instead: "18:30", "tomorrow 9:00", "in 2h".')
 @click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of its output.")
-def run(*, name: str, wait: bool, now: bool, values: Sequence[str], given: str | None, as_json: bool) -> None:
+def run(
+    *,
+    name: str,
+    wait: bool,
+    now: bool,
+    values: Sequence[str],
+    given: str | None,
+    when: str | None,
+    as_json: bool,
+) -> None:
     """Run a job now, or the first job of a group. Its schedule isn't changed; conditions and quiet hours are ignored.
 
     \b
@@ -83,17 +102,30 @@ def run(*, name: str, wait: bool, now: bool, values: Sequence[str], given: str |
       halo run backup --wait --json
       halo run build --set branch=next
       halo run summary --input @report.txt
+      halo run backup --at "tomorrow 18:00"
 
-    It waits while the limit of its group, or of all jobs, is reached; --now passes the group's limit. With --wait,
-    Ctrl-C stops waiting and leaves the job running. The values are stored with the run and shown: give no secrets.
+    It waits while the limit of its group, or of all jobs, is reached; --now ignores the group's limit. With --wait,
+    Ctrl-C stops waiting and leaves the job running. Parameters and input are stored with the run and shown, so they
+    must not contain secrets. With --at, the run is kept until its time, also over a restart, and starts once the job is
+    free; "halo cancel" takes it back.
     """
+    if wait and when is not None:
+        raise click.UsageError("give either --wait or --at")
     parameters = pairs("--set", "=", values)
     content = None if given is None else input_bytes(given)
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job_to_run(scheduler, name)
-        require_engine(scheduler, starts=True)
+        at = None if when is None else _instant(when)
+        if at is None:
+            require_engine(scheduler, starts=True)
         with naming_options(_OPTIONS_BY_FIELD, {}):
-            run_id = scheduler.trigger(job.id, parameters=parameters, input=content, now=now)
+            run_id = scheduler.trigger(job.id, parameters=parameters, input=content, now=now, at=at)
+        if at is not None:
+            words = f"{job.name} will run {describe_when(at, SystemClock().now_ms())}"
+            click.echo(json.dumps({"run_id": run_id}) if as_json else words)
+            if scheduler.status().state != "running":
+                warn_not_running()
+            return
         _print_ignored(scheduler, job)
         if not wait:
             words = f"started {job.name}" if begins(scheduler, run_id) else _waits(scheduler, job)
@@ -106,6 +138,11 @@ def run(*, name: str, wait: bool, now: bool, values: Sequence[str], given: str |
         else:
             print_end(scheduler, done)
     sys.exit(exit_code_of(done))
+
+
+def _instant(when: str) -> int:
+    with under("--at"):
+        return parse_when(when, SystemClock().now_ms())
 
 
 def _waits(scheduler: Scheduler, job: Job) -> str:
@@ -137,11 +174,13 @@ def cancel(*, name: str) -> None:
     Examples:
       halo cancel backup
 
-    If the job isn't running, its waiting runs are cancelled: a manual one, or those triggered by another job.
+    If the job isn't running, its waiting runs are cancelled: a manual one, those triggered by another job, or those
+    planned with "halo run --at".
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name, also_removed=True)
-        require_engine(scheduler)
+        if not scheduler.runs.later(job.id):
+            require_engine(scheduler)
         waiting = scheduler.runs.waiting_of(job.id)
         if waiting is not None:
             scheduler.cancel_run(waiting)
@@ -160,11 +199,22 @@ def cancel(*, name: str) -> None:
 
 def _cancel_waiting(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> None:
     if not chained:
-        raise SchedulerError(f"{job.name} isn't running")
+        _cancel_later(scheduler, job)
+        return
     for waiting in chained:
         scheduler.cancel_run(waiting.run_id)
     causes = listed(list(dict.fromkeys(waiting.cause_name for waiting in chained)))
     click.echo(f"cancelled the waiting runs of {job.name} after {causes}")
+
+
+def _cancel_later(scheduler: Scheduler, job: Job) -> None:
+    """Cancel the manual runs that are planned for later."""
+    later = scheduler.runs.later(job.id)
+    if not later:
+        raise SchedulerError(f"{job.name} isn't running")
+    for one in later:
+        scheduler.cancel_run(one.run_id)
+    click.echo(f"cancelled {counted(len(later), 'planned run')} of {job.name}")
 
 
 @click.command()

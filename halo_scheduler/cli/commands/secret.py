@@ -9,8 +9,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completions import complete_secrets
-from halo_scheduler.cli.terminal.confirm import require_yes
-from halo_scheduler.cli.terminal.terminal import moment, open_to_read, print_table
+from halo_scheduler.cli.terminal.terminal import moment, open_to_read, print_table, require_yes
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import near_name

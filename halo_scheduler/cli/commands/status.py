@@ -19,9 +19,10 @@ from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.model import Situation
 from halo_scheduler.rules.chains import WaitingRun, alike
 from halo_scheduler.service.engine_control import Status
-from halo_scheduler.wording.alarms import trouble_text, trouble_title
+from halo_scheduler.wording.faults import trouble_text, trouble_title
 from halo_scheduler.wording.schedules import describe_when
 from halo_scheduler.wording.status import awaited_words, waiting_words
+from halo_scheduler.wording.webhooks import open_words
 
 _LONGEST = 500
 
@@ -48,6 +49,7 @@ def status(*, group: str | None, as_json: bool) -> None:
         situations = scheduler.jobs.situations()
         runs = scheduler.runs.waiting_in_chains()
         trouble = scheduler.engine.trouble()
+        webhooks = scheduler.webhooks.status()
     space = disk_space(str(scheduler.path.parent))
     is_full = space is not None and space.is_full
     now_ms = SystemClock().now_ms()
@@ -58,16 +60,19 @@ def status(*, group: str | None, as_json: bool) -> None:
             "waiting_runs": [waiting_run_data(run, now_ms) for run in runs],
             "store_trouble": None if trouble is None else trouble.to_data(),
             "disk_is_full": is_full,
+            "webhooks": webhooks.to_data(),
         }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         raise SystemExit(int(is_full or trouble is not None))
     # Waiting jobs are due already, and listed below.
     ahead = [
-        (one.next_run_at, one.name)
+        (min(at for at in (one.next_run_at, one.later_at) if at is not None), one.name)
         for one in situations.values()
-        if one.next_run_at is not None and one.waiting is None
+        if (one.next_run_at is not None or one.later_at is not None) and one.waiting is None
     ]
     _show(found, min(ahead, default=None), now_ms)
+    if webhooks.place is not None or webhooks.jobs:
+        click.echo(f"  webhooks: {plain_line(open_words(webhooks), _LONGEST)}")
     _show_waiting(waiting, runs, {one.job_id: one.name for one in situations.values()}, now_ms)
     if trouble is not None:
         click.echo(f"{click.style('■', fg='red')} {trouble_title(trouble)}")

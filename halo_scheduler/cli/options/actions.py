@@ -35,7 +35,7 @@ from halo_scheduler.model import (
     Redirects,
     Reminder,
 )
-from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
 
 _option = partial(click.option, cls=SectionOption, section="Work queue")
 WORK_OPTIONS = (
@@ -64,7 +64,7 @@ WORK_OPTIONS = (
     _option(
         "--work-comment/--no-work-comment",
         default=None,
-        help="Comment on the issue how the run ended: outcome, error, last line, duration and run id.",
+        help="Comment on the issue with the result: outcome, error, last line, duration and run id.",
     ),
 )
 _OF_GITHUB = {
@@ -155,6 +155,37 @@ _KEPT_BY_PROCESSES = (
     *("directory", "environment", "success_codes", "no_work_code", "needs_input_code", "grace"),
     "work_source",
 )
+ACTION_FIELDS = {
+    "action.argv": ("COMMAND",),
+    "action.line": ("COMMAND",),
+    "action.shell": ("--shell",),
+    "action.stdin": ("--stdin",),
+    "action.directory": ("--dir",),
+    "action.environment": ("--env",),
+    "action.success_codes": ("--success-codes",),
+    "action.no_work_code": ("--no-work-code",),
+    "action.needs_input_code": ("--needs-input-code",),
+    "action.grace": ("--grace",),
+    "action.method": ("--http",),
+    "action.url": ("--http",),
+    "action.headers": ("--header",),
+    "action.body": ("--json-body", "--body"),
+    "action.body_kind": ("--json-body", "--body"),
+    "action.expected_statuses": ("--expect",),
+    "action.redirects": ("--redirects",),
+    "action.title": ("--remind",),
+    "action.text": ("--prompt", "--remind"),
+    "action.agent": ("--agent",),
+    "action.work_source.path": ("--work-folder",),
+    "action.work_source.repository": ("--work-github",),
+    "action.work_source.token": ("--work-token",),
+    "action.work_source.ready": ("--work-ready",),
+    "action.work_source.in_progress": ("--work-in-progress",),
+    "action.work_source.base_url": ("--work-url",),
+    "action.work_source.closes": ("--work-close",),
+    "action.work_source.comments": ("--work-comment",),
+}
+"""For each field of an action, the options that set it."""
 
 
 @under("work_source")
@@ -246,7 +277,7 @@ def _changed_prompt(before: Action | None, given: Mapping[str, Any]) -> Prompt:
     own = chosen(given, {"prompt": ("text", _text), "agent": ("agent", as_it_is)})
     own |= _process_fields(before, given)
     if not own.get("text", "x").strip() and own["work_source"] is None:
-        raise click.UsageError("--prompt is empty; write what the agent should do, or add a work source")
+        raise click.UsageError("--prompt is empty; write what the agent should do, or add a work queue")
     return replace(before, **own) if isinstance(before, Prompt) else Prompt(**own)
 
 

@@ -16,6 +16,7 @@ import click
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.interval import parse_interval
+from halo_scheduler.model.jobs import MOST_INPUT_BYTES
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -96,13 +97,17 @@ def text_of_file(what: str, path: str) -> str:
 
 
 def input_bytes(given: str) -> str | bytes:
-    """Return the input of a run: the text itself, of @FILE its content, of - all of standard input."""
+    """Return the input of a run: the text itself, of @FILE its content, of - standard input.
+
+    Of what is too long, only so much is read that it is refused.
+    """
     if given == "-":
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
     if not given.startswith("@"):
         return given
     try:
-        return Path(given[1:]).expanduser().read_bytes()
+        with Path(given[1:]).expanduser().open("rb") as file:
+            return file.read(MOST_INPUT_BYTES + 1)
     except OSError as error:
         raise click.UsageError(f"--input: cannot read the file: {error}") from None
 

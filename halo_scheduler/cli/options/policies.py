@@ -73,6 +73,16 @@ _KINDS: dict[str, Callable[[Any], Condition]] = {
     "if_idle": lambda idle: Idle(idle=idle),
     "if_load_below": lambda below: Load(below=below),
 }
+CONDITION_FIELDS = {
+    "policy.conditions": ("--if-mains", "--if-network", "--if-reachable", "--if-path"),
+    "policy.conditions.host": ("--if-reachable",),
+    "policy.conditions.port": ("--if-reachable",),
+    "policy.conditions.idle": ("--if-idle",),
+    "policy.conditions.below": ("--if-load-below",),
+    "policy.conditions.path": ("--if-path",),
+    "policy.condition_deadline": ("--if-deadline",),
+}
+"""For each field of a condition, the options that set it."""
 # A job has at most one of each of these; a new one replaces it.
 _SINGLE = (Idle, Load)
 chain_option = partial(click.option, cls=SectionOption, section="Follow-up jobs")
@@ -82,6 +92,16 @@ CHAIN_OPTIONS = (
     _follower_option("--on-failure", help="Job to run after a failure or timeout."),
     _follower_option("--then", help="Job to run after every run."),
 )
+
+
+def _jitter(text: str) -> dict[str, int | str | None]:
+    """Return the fields that a random delay sets: a duration, or a percentage with or without its sign."""
+    number = text.removesuffix("%").strip()
+    if number.isdecimal():
+        return {"jitter_percent": int(number), "jitter": None}
+    return {"jitter_percent": 0, "jitter": or_none(text)}
+
+
 _ENDS = {"on_success": FollowOn.SUCCESS, "on_failure": FollowOn.FAILURE, "then": FollowOn.ALWAYS}
 _option = partial(click.option, cls=SectionOption, section="Policy")
 POLICY_OPTIONS = (
@@ -112,18 +132,31 @@ POLICY_OPTIONS = (
         help="What to do about runs missed while Halo was off.",
         default_words="once",
     ),
+    _option(
+        "--catch-up-limit",
+        type=int,
+        metavar="N",
+        help="With --catch-up all, catch up only the newest N missed runs.",
+        default_words="10",
+    ),
     _option("--catch-up-max-age", metavar="1d", help="Don't catch up runs missed longer ago than this."),
     _option(
         "--jitter",
-        type=int,
-        metavar="PERCENT",
-        help="Random start delay, up to this percentage of the interval (max 10).",
-        default_words="0",
+        type=_jitter,
+        metavar="1h|5%",
+        help='Random start delay, up to this duration or percentage of the interval (max 10 %), or "none".',
+        default_words="none",
+    ),
+    _option(
+        "--fixed-jitter/--no-fixed-jitter",
+        default=None,
+        help="Delay every run of the job by the same time.",
+        default_words="off",
     ),
     _option("--min-interval", metavar="1m", help="Minimum time until the next run, even with hints."),
     _option("--max-interval", metavar="1d", help="Maximum time until the next run."),
     _option(
-        "--notify", type=choice_of(Notify), help="Which results to notify about.", default_words="failures"
+        "--notify", type=choice_of(Notify), help="Which results to notify about.", default_words="settings"
     ),
     _option(
         "--max-runs-per-day",
@@ -140,7 +173,7 @@ POLICY_OPTIONS = (
     _option(
         "--read-lines/--no-read-lines",
         default=None,
-        help='Read directives in the output: "::cost 0.12", "::needs-input …", "::halo every=5m".',
+        help='Read output commands such as "::cost 0.12", "::needs-input …", "::halo every=5m".',
         default_words="on for prompts",
     ),
     _option(
@@ -169,13 +202,14 @@ POLICY_OPTIONS = (
         default_words="wait",
     ),
 )
-_FIELDS = {
+_FIELDS: Fields = {
     "timeout": ("time_limit", or_none),
     "max_errors": ("max_errors", as_it_is),
     "backoff": ("backoff", lambda word: Backoff(kind=BackoffKind(word))),
     "catch_up": ("catch_up", CatchUp),
+    "catch_up_limit": ("catch_up_limit", int),
     "catch_up_max_age": ("catch_up_max_age", or_none),
-    "jitter": ("jitter_percent", as_it_is),
+    "fixed_jitter": ("is_jitter_fixed", as_it_is),
     "notify": ("notify", Notify),
     "read_lines": ("reads_lines", as_it_is),
     "keep_awake": ("keep_awake", as_it_is),
@@ -188,6 +222,15 @@ _PARTS: Mapping[str, Fields] = {
     "limits": {"min_interval": ("min_ms", interval_or_none), "max_interval": ("max_ms", interval_or_none)},
     "caps": {"max_runs_per_day": ("runs_per_day", or_none), "max_cost_per_day": ("cost_per_day", or_none)},
 }
+POLICY_FIELDS = {
+    "policy.jitter": ("--jitter",),
+    "policy.jitter_percent": ("--jitter",),
+} | {
+    f"policy.{part}{field}": (f"--{option.replace('_', '-')}",)
+    for part, fields in (("", _FIELDS), *((f"{name}.", fields) for name, fields in _PARTS.items()))
+    for option, (field, _) in fields.items()
+}
+"""For each field of a policy, the option that sets it."""
 
 
 @under("policy")
@@ -247,6 +290,7 @@ def changed_policy(before: Policy, given: Mapping[str, Any]) -> Policy:
     return replace(
         before,
         **chosen(given, _FIELDS),
+        **(given["jitter"] or {}),
         **{
             name: _changed_part(name, getattr(before, name), given, fields) for name, fields in _PARTS.items()
         },

@@ -8,11 +8,46 @@ from typing import Any
 
 import click
 
-from halo_scheduler.cli.options.option_values import AnyCommand, SectionOption, or_none, under, with_options
-from halo_scheduler.cli.terminal.completions import complete_zones
+from halo_scheduler.cli.options.option_values import (
+    NONE,
+    AnyCommand,
+    SectionOption,
+    choice_of,
+    is_given,
+    lasting_path,
+    or_none,
+    under,
+    with_options,
+)
+from halo_scheduler.cli.terminal.completions import complete_folders, complete_zones
+from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.when import parse_when
-from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, Several
-from halo_scheduler.model.schedules import combine_like, schedules_of, shared_zone
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model import (
+    After,
+    Cron,
+    Entry,
+    Every,
+    FileEvent,
+    Manual,
+    Once,
+    OnFile,
+    OnSession,
+    OnWebhook,
+    Schedule,
+    SessionEvent,
+    Several,
+)
+from halo_scheduler.model.calendars import DAY_GROUPS, Calendar, Shift
+from halo_scheduler.model.schedules import (
+    Overlap,
+    combine,
+    combine_like,
+    entries_of,
+    schedules_of,
+    shared_zone,
+)
+from halo_scheduler.model.time_rules import Dated, calendar_for
 
 _option = partial(click.option, cls=SectionOption, section="Schedule")
 
@@ -21,7 +56,7 @@ SCHEDULE_OPTIONS = (
         "--when",
         multiple=True,
         metavar='"every weekday at 9"',
-        help="Schedule in plain words; what is not clear is refused. Schedules may be repeated.",
+        help="Schedule in plain English; ambiguous phrases are refused. Schedule options may be repeated.",
     ),
     _option(
         "--every",
@@ -50,6 +85,63 @@ SCHEDULE_OPTIONS = (
         metavar="WHEN",
         help='Run once: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".',
     ),
+    _option(
+        "--on-file",
+        multiple=True,
+        metavar="FOLDER",
+        shell_complete=complete_folders,
+        help="Run when a file appears in this folder; the run's input is its path.",
+    ),
+    _option(
+        "--match", metavar="PATTERN", help="Names that count for --on-file, like *.pdf.", default_words="*"
+    ),
+    _option(
+        "--file-event",
+        type=choice_of(FileEvent),
+        help="What happens to a file for --on-file.",
+        default_words="appears",
+    ),
+    _option("--settle", metavar="2s", help="How long a file must stay unchanged first.", default_words="2s"),
+    _option(
+        "--on",
+        multiple=True,
+        type=choice_of(SessionEvent),
+        help="Run at login or boot, or when the computer wakes up, the screen is unlocked, the network comes up, "
+        "or mains power is plugged in.",
+    ),
+    _option("--delay", metavar="5m", help="Run this long after the event of --on.", default_words="none"),
+    _option(
+        "--webhook", is_flag=True, default=None, help="Run when its webhook is called; see: halo webhook."
+    ),
+    _option(
+        "--from-date",
+        metavar="DATE",
+        help='First day of the schedules: 2027-05-01, "1 May 2027" or tomorrow; "none" for no limit.',
+        default_words="none",
+    ),
+    _option("--until-date", metavar="DATE", help="Last day of the schedules.", default_words="none"),
+    _option(
+        "--only-on",
+        multiple=True,
+        metavar="DAYS",
+        help='Run only on these days: weekdays, weekends, or a date; may be repeated; "none" for all days.',
+    ),
+    _option(
+        "--not-on", multiple=True, metavar="DAYS", help="Don't run on these days; takes the same values."
+    ),
+    _option(
+        "--shift",
+        type=click.Choice([*(word.value for word in Shift), NONE]),
+        help="Move fixed --cron times on other days to the next or previous allowed day.",
+        default_words="none",
+    ),
+    _option(
+        "--on-overlap",
+        type=choice_of(Overlap),
+        help="What to do when a schedule is due while the job still runs: skip it, queue every time that passes, "
+        "run only the latest of them afterwards, or stop the run and restart.",
+        default_words="skip; queue for events",
+    ),
     _option("--manual", is_flag=True, default=None, help="Run only manually, or after another job."),
 )
 SCHEDULE_FIELDS = {
@@ -59,6 +151,19 @@ SCHEDULE_FIELDS = {
     "schedule.cron": ("--cron",),
     "schedule.timezone": ("--tz",),
     "schedule.at": ("--once",),
+    "schedule.path": ("--on-file",),
+    "schedule.match": ("--match",),
+    "schedule.settle": ("--settle",),
+    "schedule.delay": ("--delay",),
+    "schedule.on_overlap": ("--on-overlap",),
+    "schedule.from": ("--from-date",),
+    "schedule.until": ("--until-date",),
+    "schedules.from": ("--from-date",),
+    "schedules.until": ("--until-date",),
+    "schedule.only": ("--only-on",),
+    "schedule.not": ("--not-on",),
+    "schedule.shift": ("--shift",),
+    "schedules.only": ("--only-on",),
     "anchor_at": ("--anchor",),
 }
 """For each field of a schedule, the option that sets it."""
@@ -75,37 +180,109 @@ class ScheduleOptions:
     cron: tuple[str, ...]
     tz: str | None
     once: tuple[str, ...]
+    on_file: tuple[str, ...]
+    match: str | None
+    file_event: str | None
+    settle: str | None
+    on: tuple[str, ...]
+    delay: str | None
+    webhook: bool | None
+    from_date: str | None
+    until_date: str | None
+    only_on: tuple[str, ...]
+    not_on: tuple[str, ...]
+    shift: str | None
+    on_overlap: str | None
     manual: bool | None
 
     @under("schedule")
     def schedule(self, now_ms: int, before: Schedule | Several | None = None) -> Schedule | Several:
         """Return the schedules that the options describe; without any, those from before."""
-        given: list[Schedule] = [
+        given: list[Schedule | Entry] = [
             *self._spoken(now_ms, before),
             *map(Every, self.every),
             *map(After, self.after),
             *(self._cron(expression, before) for expression in self.cron),
             *(self._once(when, now_ms) for when in self.once),
+            *map(self._on_file, self.on_file),
+            *(OnSession(SessionEvent(on), or_none(self.delay)) for on in self.on),
+            *([OnWebhook()] if self.webhook else []),
         ]
+        self._refuse_without_event()
         if self.manual and given:
             raise click.UsageError("--manual needs no other schedule")
         if self.manual:
             given = [Manual()]
         if not given and before is None:
-            raise click.UsageError("give a schedule: --when, --every, --after, --cron, --once or --manual")
+            raise click.UsageError(
+                "give a schedule: --when, --every, --after, --cron, --once, --on-file, --on, --webhook or --manual"
+            )
         if len(set(given)) < len(given):
             raise click.UsageError("the same schedule is given twice")
-        found = self._combined(given, before)
+        found = self._with_dates(self._combined(given, before), now_ms)
         if self.tz is not None and not any(isinstance(item, Cron) for item in schedules_of(found)):
             raise click.UsageError("--tz needs --cron or times in --when")
         if self.anchor is not None and not any(isinstance(item, Every) for item in schedules_of(found)):
             raise click.UsageError("--anchor needs --every")
-        return found
+        return found if self.on_overlap is None else self._overlapping(found, Overlap(self.on_overlap))
 
-    def _combined(self, given: list[Schedule], before: Schedule | Several | None) -> Schedule | Several:
-        if len(given) > 1:
-            return combine_like(given, before)
-        return given[0] if given or before is None else self._in_zone(before)
+    @staticmethod
+    def _overlapping(schedule: Schedule | Several, on_overlap: Overlap) -> Schedule | Several:
+        """Return the schedules with what happens on overlap, where they can overlap with a run."""
+        can_overlap = [not isinstance(item, After | Manual) for item in schedules_of(schedule)]
+        if not any(can_overlap):
+            raise click.UsageError("--on-overlap needs --every, --cron, --once, an event or times in --when")
+        entries = schedule.entries if isinstance(schedule, Several) else (Entry(schedule),)
+        return combine(
+            replace(entry, on_overlap=on_overlap) if can else entry
+            for entry, can in zip(entries, can_overlap, strict=True)
+        )
+
+    def _combined(
+        self, given: list[Schedule | Entry], before: Schedule | Several | None
+    ) -> Schedule | Several:
+        if given or before is None:
+            return (
+                given[0] if len(given) == 1 and isinstance(given[0], Manual) else combine_like(given, before)
+            )
+        return self._in_zone(before)
+
+    def _with_dates(self, found: Schedule | Several, now_ms: int) -> Schedule | Several:
+        """Return the schedules with the given first and last day; without these options, with their own."""
+        options = (self.from_date, self.until_date, self.only_on, self.not_on, self.shift)
+        if not any(map(is_given, options)):
+            return found
+        if not any(isinstance(item, Dated) for item in schedules_of(found)):
+            raise click.UsageError("days need --every, --after, --cron or --when")
+        entries = []
+        for entry in entries_of(found):
+            if not isinstance(entry.schedule, Dated):
+                entries.append(entry)
+                continue
+            zone = entry.schedule.timezone if isinstance(entry.schedule, Cron) else None
+            first, last = entry.from_date, entry.until_date
+            if self.from_date is not None:
+                first = _day("--from-date", self.from_date, now_ms, zone)
+            if self.until_date is not None:
+                last = _day("--until-date", self.until_date, now_ms, zone)
+            calendar = calendar_for(entry.schedule, self._calendar(entry.calendar, now_ms, zone))
+            entries.append(replace(entry, from_date=first, until_date=last, calendar=calendar))
+        self._require_moves(entries)
+        return combine(entries)
+
+    def _calendar(self, before: Calendar, now_ms: int, timezone: str | None) -> Calendar:
+        only, excluded, shift = before.only, before.excluded, before.shift
+        if self.only_on:
+            only = _days("--only-on", self.only_on, now_ms, timezone)
+        if self.not_on:
+            excluded = _days("--not-on", self.not_on, now_ms, timezone)
+        if self.shift is not None:
+            shift = None if self.shift == NONE else Shift(self.shift)
+        return Calendar(only=only, excluded=excluded, shift=shift)
+
+    def _require_moves(self, entries: list[Entry]) -> None:
+        if self.shift in tuple(Shift) and not any(entry.calendar.shift for entry in entries):
+            raise click.UsageError('--shift needs fixed times, like --cron "0 9 1 * *"')
 
     @under("anchor_at")
     def anchor_at(self, now_ms: int, before: int | None = None) -> int:
@@ -114,19 +291,37 @@ class ScheduleOptions:
             return parse_when(self.anchor, now_ms)
         return now_ms if before is None else before
 
+    def _refuse_without_event(self) -> None:
+        """Refuse the details of an event that is not given."""
+        of_file = {"--match": self.match, "--file-event": self.file_event, "--settle": self.settle}
+        for option, value in of_file.items():
+            if value is not None and not self.on_file:
+                raise click.UsageError(f"{option} needs --on-file")
+        if self.delay is not None and not self.on:
+            raise click.UsageError("--delay needs --on")
+
+    def _on_file(self, path: str) -> OnFile:
+        chosen = {"match": self.match, "on": self.file_event, "settle": self.settle}
+        given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+        return OnFile(lasting_path(path), **given)
+
     @under("at")
     def _once(self, when: str, now_ms: int) -> Once:
         return Once(parse_when(when, now_ms))
 
     @under("when")
-    def _spoken(self, now_ms: int, before: Schedule | Several | None) -> list[Schedule]:
+    def _spoken(self, now_ms: int, before: Schedule | Several | None) -> list[Schedule | Entry]:
         if not self.when:
             return []
         from halo_scheduler.schedule.spoken import parse_schedule  # noqa: PLC0415 - only for --when
 
         zone = self._zone(before)
         found = (parse_schedule(words, now_ms=now_ms, timezone=zone) for words in self.when)
-        return [schedule for item in found for schedule in schedules_of(item)]
+        return [
+            replace(entry, key="") if isinstance(item, Several) else item
+            for item in found
+            for entry in entries_of(item)
+        ]
 
     def _cron(self, expression: str, before: Schedule | Several | None) -> Cron:
         return Cron(expression, timezone=self._zone(before))
@@ -145,6 +340,25 @@ class ScheduleOptions:
 
     def _moved(self, schedule: Schedule) -> Schedule:
         return replace(schedule, timezone=or_none(self.tz)) if isinstance(schedule, Cron) else schedule
+
+
+def _day(option: str, text: str, now_ms: int, timezone: str | None) -> str | None:
+    """Return a day as it is stored, from "2027-05-01", "1 May 2027" or "tomorrow"; None for "none"."""
+    from halo_scheduler.grammar.phrases.tokens import Cursor  # noqa: PLC0415 - only for dates
+    from halo_scheduler.schedule.spoken_dates import read_day  # noqa: PLC0415
+
+    if text == NONE:
+        return None
+    cursor = Cursor(text)
+    found = read_day(cursor, local_time(now_ms, timezone).date())
+    if found is None or not cursor.is_over:
+        raise click.UsageError(f"{option}: write a date like 2027-05-01, not {shown(text)}")
+    return found.isoformat()
+
+
+def _days(option: str, given: tuple[str, ...], now_ms: int, timezone: str | None) -> tuple[str, ...]:
+    found = (text if text in DAY_GROUPS else _day(option, text, now_ms, timezone) for text in given)
+    return tuple(day for day in found if day is not None)
 
 
 def schedule_options(command: AnyCommand) -> AnyCommand:

@@ -41,7 +41,7 @@ MORE = """
 #   time_limit: 2h                   # or null
 #   max_errors: 5
 #   retry: {attempts: 2, delay: 1m}
-#   catch_up: skip                   # or once
+#   catch_up: skip                   # or once, all
 #   conditions:
 #     - mains_power
 #     - network

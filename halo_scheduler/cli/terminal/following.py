@@ -18,8 +18,7 @@ from halo_scheduler.grammar.text import ShownText, plain_line
 from halo_scheduler.ipc.client import ChangeStream, poke
 from halo_scheduler.model import Outcome, QuestionState, Run, SkipReason
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.wording.hints import proposal_words
-from halo_scheduler.wording.jobs import given_words
+from halo_scheduler.wording.jobs import given_words, proposal_words
 from halo_scheduler.wording.measures import amount_words, took_words
 
 _ANOTHER = "another job"

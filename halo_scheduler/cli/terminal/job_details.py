@@ -15,7 +15,6 @@ from halo_scheduler.grammar.english import assistant_words, counted, listed, sho
 from halo_scheduler.grammar.text import exact_line, plain_line, whole_line
 from halo_scheduler.model import (
     Action,
-    Callback,
     Command,
     FollowOn,
     InQuietTime,
@@ -23,32 +22,30 @@ from halo_scheduler.model import (
     JobStatus,
     ProcessAction,
     Question,
-    Reminder,
     Several,
     Situation,
     StatusReason,
 )
 from halo_scheduler.model.codec import encode
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.rules.chains import Chain, ChainLink, LinkState, WaitingRun, alike
 from halo_scheduler.rules.grid import is_used_up
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.schedule.calendar import quiet_at
 from halo_scheduler.service.lookup import open_questions
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.transfer.review import Reviewer
-from halo_scheduler.wording.hints import hint_words
 from halo_scheduler.wording.jobs import (
     action_words,
     condition_words,
+    hint_words,
     more_words,
     parameter_words,
     policy_words,
     work_words,
 )
-from halo_scheduler.wording.lint import Note, Severity, lint
+from halo_scheduler.wording.lint import Note, Reviewer, Severity, lint
 from halo_scheduler.wording.measures import amount_words, moment_in_words
-from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.schedules import describe, describe_entry, overlap_words
 from halo_scheduler.wording.status import awaited_words, next_words, status_words, waiting_words
 
 _SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
@@ -96,7 +93,7 @@ def _literal_words(action: ProcessAction) -> str:
 
 
 def _start_words(scheduler: Scheduler, job: Job) -> str:
-    from halo_scheduler.doctor.programs import start_fault  # noqa: PLC0415 - loads psutil
+    from halo_scheduler.doctor.jobs import start_fault  # noqa: PLC0415 - loads psutil
 
     fault = start_fault(job.spec, scheduler.settings.read())
     return f"{job.name} cannot start: {fault}" if fault else ""
@@ -104,10 +101,9 @@ def _start_words(scheduler: Scheduler, job: Job) -> str:
 
 def _secret_names(action: Action) -> frozenset[str]:
     """Return the secrets that an action and its work queue need."""
-    if isinstance(action, Callback | Reminder):
-        return frozenset()
+    names: frozenset[str] = getattr(action, "secret_names", frozenset())
     source = getattr(action, "work_source", None)
-    return action.secret_names | (frozenset() if source is None else source.secret_names)
+    return names | (frozenset() if source is None else source.secret_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +171,10 @@ def _when_words(job: Job, now_ms: int) -> list[str]:
     if not isinstance(job.schedule, Several):
         return [describe(job.schedule)]
     return [
-        f"{entry.key}: {describe(entry.schedule)}{' (used)' if is_used_up(entry.schedule, now_ms) else ''}"
+        f"{entry.key}: {describe_entry(entry)}"
+        f"{f' with {parameter_words(entry.parameters)}' if entry.parameters else ''}"
+        f"{f', {overlap_words(entry.on_overlap)}' if entry.on_overlap else ''}"
+        f"{' (used)' if is_used_up(Several((entry,)), now_ms, job.anchor_at) else ''}"
         for entry in job.schedules
     ]
 

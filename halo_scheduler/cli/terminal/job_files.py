@@ -19,7 +19,7 @@ from halo_scheduler.cli.terminal.progress_bar import progress
 from halo_scheduler.transfer import job_files
 from halo_scheduler.transfer.archive import Archive
 from halo_scheduler.transfer.drafts import Drafts
-from halo_scheduler.transfer.exporting import read_jobs
+from halo_scheduler.transfer.job_files import read_jobs
 from halo_scheduler.transfer.text_file import MOST_BYTES
 
 _STDIN = "-"

@@ -1,14 +1,16 @@
-"""Marks, times, durations and tables for the terminal."""
+"""Marks, times, durations, tables and confirmations for the terminal."""
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -22,6 +24,7 @@ from halo_scheduler.wording.status import awaited_words, status_words
 if TYPE_CHECKING:
     from halo_scheduler.model.situation import Situation
     from halo_scheduler.service.scheduler import Scheduler
+
 
 _OUTCOMES = {
     Outcome.RUNNING: ("▸", "blue"),
@@ -58,6 +61,8 @@ _NARROW = 12
 _FIRM = 24
 _NARROWEST = 3
 _SHORT_ID = 8
+_TERMINAL = "/dev/tty"
+_YES = {"y", "yes"}
 
 
 def outcome_mark(outcome: Outcome | None) -> str:
@@ -198,7 +203,7 @@ def _terminal_width() -> int:
 
 
 def _escaped(column: tuple[str, ...]) -> tuple[str, ...]:
-    """Escape the invisible characters of a column; to look at all cells at once is faster, and most have none."""
+    """Escape the invisible characters of a column; checking all cells at once is faster, and most have none."""
     text = "\n".join(set(column))
     return column if shown_styled(text) == text else tuple(map(shown_styled, column))
 
@@ -259,3 +264,37 @@ def _columns(sign: str) -> int:
     if unicodedata.category(sign) in _TAKE_NO_ROOM:
         return 0
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def confirm(question: str) -> bool | None:
+    """Ask at the terminal, even if standard input is a file; None without a terminal."""
+    terminal = _open_terminal()
+    if terminal is None:
+        return None
+    sys.stdout.flush()
+    with closing(terminal):
+        os.write(terminal.fileno(), f"{question} [y/N]: ".encode())
+        answer = terminal.readline()
+        if not answer.endswith("\n"):
+            os.write(terminal.fileno(), b"\n")
+    return answer.strip().lower() in _YES
+
+
+def require_yes(question: str) -> None:
+    """Stop unless the user confirms at the terminal; scripts without a terminal need --yes."""
+    answer = confirm(question)
+    if answer is None:
+        raise click.ClickException("nothing was changed: there is no terminal for the question; add --yes")
+    if not answer:
+        raise click.ClickException("nothing was changed")
+
+
+def _open_terminal() -> TextIO | None:
+    try:
+        descriptor = os.open(_TERMINAL, os.O_RDWR | getattr(os, "O_NOCTTY", 0))
+    except OSError:
+        # Windows has no such file, and a process may have a terminal only as standard input.
+        if not sys.stdin.isatty():
+            return None
+        descriptor = os.dup(sys.stdin.fileno())
+    return os.fdopen(descriptor, encoding="utf-8", errors="replace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from halo_scheduler.grammar.english import MONTHS, WEEKDAYS, ordinal
+from halo_scheduler.grammar.english import WEEKDAYS, ordinal
 from halo_scheduler.grammar.phrases.tokens import (
     MONTH_WORDS,
     ORDINALS,
@@ -45,6 +45,8 @@ class Days:
     last_day: bool = False
     months: set[int] = field(default_factory=set)
     single_weekday: int | None = None
+    parts: list[frozenset[int]] = field(default_factory=list)
+    """The months of each clause that names days."""
 
     @property
     def has_dates(self) -> bool:
@@ -68,17 +70,26 @@ def read_days(cursor: Cursor, days: Days, *, after_every: bool = False) -> bool:
     start = cursor.position
     if not after_every and (_combination(cursor, days) or _period(cursor, days)):
         return True
-    cursor.accept("on")
-    after_every = bool(cursor.accept("every", "each")) or after_every
-    if (
-        _weekdays(cursor, days, after_every=after_every)
-        or _dates_of_month(cursor, days)
-        or _ordinals(cursor, days)
-        or _months(cursor, days, after_every=after_every)
-    ):
+    if not after_every:
+        cursor.accept("on")
+        after_every = bool(cursor.accept("every", "each"))
+    if _named_days(cursor, days, after_every=after_every) or _months(cursor, days, after_every=after_every):
         return True
     cursor.position = start
     return False
+
+
+def _named_days(cursor: Cursor, days: Days, *, after_every: bool) -> bool:
+    before, days.months = days.months, set()
+    is_named = (
+        _weekdays(cursor, days, after_every=after_every)
+        or _dates_of_month(cursor, days)
+        or _ordinals(cursor, days)
+    )
+    if is_named:
+        days.parts.append(frozenset(days.months))
+    days.months |= before
+    return is_named
 
 
 def _combination(cursor: Cursor, days: Days) -> bool:
@@ -89,7 +100,7 @@ def _combination(cursor: Cursor, days: Days) -> bool:
             raise cursor.token_refusal()
         return True
     start = cursor.position
-    if cursor.accept("and", "or") and (cursor.accept("also") or cursor.peek().text == "on"):
+    if days.parts and cursor.accept("and", "or") and (cursor.accept("also") or cursor.peek().text == "on"):
         days.is_either = True
         return True
     cursor.position = start
@@ -229,7 +240,7 @@ def _is_ordinal_ahead(cursor: Cursor) -> bool:
 def _ordinal(cursor: Cursor) -> int | None:
     if cursor.accept("last"):
         return _LAST
-    # Before a unit or at the end "second" is no ordinal.
+    # Before a unit or at the end, "second" is not an ordinal.
     if (token := cursor.take_kind(TokenKind.ORDINAL)) is not None:
         return token.number
     return cursor.accept_from(ORDINALS)
@@ -303,9 +314,9 @@ def _number_list(cursor: Cursor) -> list[int]:
         numbers.append(token.number)
         if cursor.accept(*_TO):
             last = cursor.take_kind(TokenKind.NUMBER)
-            if last is None:
+            if last is None or last.number <= token.number:
                 return []
-            numbers += range(token.number + 1, min(last.number, _MOST_DAYS) + 1)
+            numbers += range(token.number + 1, min(last.number, _MOST_DAYS + 1) + 1)
         if not cursor.accept(",", "and", "&"):
             break
     return numbers
@@ -367,31 +378,3 @@ def _month_list(cursor: Cursor, days: Days) -> bool:
         if month is None:
             cursor.position = before
     return True
-
-
-def require_clear_days(cursor: Cursor, days: Days, time: str) -> None:
-    """Ask for what the days leave open: once or repeatedly, every month or every year, both or either."""
-    if days.single_weekday is not None and days.weekdays == {days.single_weekday}:
-        name = WEEKDAYS[days.single_weekday]
-        if not (days.is_weekly or days.months or days.has_dates):
-            raise cursor.refusal(
-                f"it is not clear whether every {name} is meant",
-                f"every {name} at {time}",
-                f"next {name} at {time}",
-            )
-    if days.has_dates and not (days.is_monthly or days.months or days.match_both):
-        date = min(days.dates, default=1)
-        raise cursor.refusal(
-            "it is not clear in which month", f"on the {ordinal(date)} of every month at {time}"
-        )
-    if days.dates and len(days.months) == 1 and not (days.last_day or days.is_yearly or days.match_both):
-        date, month = min(days.dates), MONTHS[min(days.months) - 1]
-        raise cursor.refusal(
-            "it is not clear whether that is once or every year",
-            f"on {date} {month} every year at {time}",
-        )
-    if days.has_dates and days.has_weekdays and not (days.match_both or days.is_either):
-        raise cursor.refusal(
-            "dates and weekdays together are not clear",
-            "on the 1st of every month and also on Mondays at 9:00",
-        )

@@ -179,6 +179,15 @@ class Cursor:
         at = self.position + ahead
         return self._tokens[at] if at < len(self._tokens) else END
 
+    def peek_at(self, position: int) -> Token:
+        """Return the token at a position."""
+        return self._tokens[position]
+
+    def cut(self, start: int) -> None:
+        """Remove the tokens from a position up to the next one, which then stands there."""
+        del self._tokens[start : self.position]
+        self.position = start
+
     def take(self) -> Token:
         token = self.peek()
         self.position += 1
@@ -214,7 +223,7 @@ class Cursor:
     def refusal(self, fault: str, *suggestions: str) -> PhraseParseError:
         """Return the error for a phrase, with phrases that would be understood."""
         advice = f"; write {listed([f'“{text}”' for text in suggestions], last='or')}" if suggestions else ""
-        return PhraseParseError(f"{fault}{advice}", self.phrase, suggestions)
+        return PhraseParseError(f"{fault}{advice}", self.phrase, suggestions, fault)
 
     def token_refusal(self) -> PhraseParseError:
         """Return the error for the next token; it names the known word that is spelled most like it."""

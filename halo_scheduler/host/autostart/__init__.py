@@ -41,10 +41,10 @@ def system_autostart() -> Autostart:
 
         return RunKey(WindowsRegistry())
     if sys.platform == "darwin":
-        from halo_scheduler.host.autostart.launch_agent import LaunchAgent  # noqa: PLC0415
+        from halo_scheduler.host.autostart.entry_files import LaunchAgent  # noqa: PLC0415
 
         return LaunchAgent(variables=_variables())
-    from halo_scheduler.host.autostart.xdg import XdgAutostart  # noqa: PLC0415
+    from halo_scheduler.host.autostart.entry_files import XdgAutostart  # noqa: PLC0415
 
     return XdgAutostart(variables=_variables())
 

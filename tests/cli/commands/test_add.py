@@ -24,7 +24,7 @@ from halo_scheduler import (
     Retry,
 )
 from halo_scheduler.cli import halo
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.model import (
     BodyKind,
     Caps,
@@ -41,7 +41,7 @@ from halo_scheduler.model import (
     PathExists,
     Redirects,
 )
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.service.session import Session
 
@@ -72,7 +72,7 @@ def test_the_schedule_is_as_asked(arguments: list[str], schedule: object) -> Non
         assert scheduler.list_jobs()[0].schedule == schedule
 
 
-def test_a_job_that_nobody_will_start_says_so() -> None:
+def test_adding_a_job_warns_if_no_engine_runs() -> None:
     done = _add("--every", "15m", "--", "true")
     assert done.stderr == '▲ Halo isn\'t running; start it with "halo" or "halo daemon"\n'
     assert CliRunner().invoke(halo, ["add", "other", "--manual", "--", "true"]).stderr == ""
@@ -217,7 +217,9 @@ def test_a_folder_of_work_means_the_same_wherever_the_jobs_are_run(
 @pytest.mark.parametrize(
     ("options", "reads_lines"), [([], None), (["--read-lines"], True), (["--no-read-lines"], False)]
 )
-def test_caps_and_reading_lines_are_as_asked(options: list[str], reads_lines: bool | None) -> None:
+def test_daily_limits_and_reading_of_directives_are_stored_as_given(
+    options: list[str], reads_lines: bool | None
+) -> None:
     caps = ("--max-runs-per-day", "5", "--max-cost-per-day", "1.5")
     assert _add("--manual", *caps, *options, "--prompt", "x").exit_code == 0
     with Scheduler.open() as scheduler:
@@ -227,7 +229,7 @@ def test_caps_and_reading_lines_are_as_asked(options: list[str], reads_lines: bo
         assert job.reads_lines is (True if reads_lines is None else reads_lines)
 
 
-def test_conditions_and_what_goes_with_them_are_as_asked(
+def test_conditions_and_their_options_are_stored_as_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -286,7 +288,18 @@ def test_the_policy_is_as_asked() -> None:
             "--max-errors",
             "0",
         ),
-        *("--backoff", "double", "--catch-up", "skip", "--catch-up-max-age", "1d", "--jitter", "5"),
+        *(
+            "--backoff",
+            "double",
+            "--catch-up",
+            "skip",
+            "--catch-up-limit",
+            "7",
+            "--catch-up-max-age",
+            "1d",
+            "--jitter",
+            "5",
+        ),
         *("--min-interval", "1m", "--max-interval", "2h", "--notify", "all", "--", "true"),
     )
     assert done.exit_code == 0, done.output
@@ -297,11 +310,31 @@ def test_the_policy_is_as_asked() -> None:
             max_errors=0,
             backoff=Backoff.double(),
             catch_up=CatchUp.SKIP,
+            catch_up_limit=7,
             catch_up_max_age="1d",
             jitter_percent=5,
             limits=Limits(min_ms=60_000, max_ms=7_200_000),
             notify=Notify.ALL,
         )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--jitter", "1h", "--fixed-jitter"), Policy(jitter="1h", is_jitter_fixed=True)),
+        (("--jitter", "7%"), Policy(jitter_percent=7)),
+        (("--jitter", "none"), Policy()),
+    ],
+)
+def test_a_random_delay_is_a_duration_or_a_percentage(options: tuple[str, ...], expected: Policy) -> None:
+    done = _add("--every", "1d", "--jitter", "5", "--", "true")
+    assert done.exit_code == 0, done.output
+    edited = CliRunner().invoke(halo, ["edit", "job", *options])
+    assert edited.exit_code == 0, edited.output
+    with Scheduler.open() as scheduler:
+        policy = scheduler.list_jobs()[0].policy
+    assert (policy.jitter, policy.jitter_percent) == (expected.jitter, expected.jitter_percent)
+    assert policy.is_jitter_fixed is expected.is_jitter_fixed
 
 
 def test_without_options_the_policy_follows_the_settings_and_a_request_gets_five_minutes() -> None:
@@ -323,7 +356,13 @@ def test_a_job_may_be_stored_disabled_with_group_and_description() -> None:
         assert (job.status, job.group, job.description) == (JobStatus.DISABLED, "night", "what for")
 
 
-def test_it_says_what_will_happen_and_what_is_missing() -> None:
+def test_manual_is_shown_once_for_a_manual_job() -> None:
+    assert _add("--manual", "--", "true").output == "added job: manual only\n"
+    disabled = CliRunner().invoke(halo, ["add", "other", "--manual", "--disabled", "--", "true"])
+    assert disabled.output == "added other: manual only\n  next: disabled\n"
+
+
+def test_adding_shows_the_next_run_and_missing_programs() -> None:
     done = _add("--every", "15m", "--env", "T=${secret:TOKEN}", "--", "true")
     assert "added job: every 15 minutes\n  next: in 15 min" in done.output
     assert "the secret TOKEN isn't set; set it with: halo secret set TOKEN" in done.output
@@ -432,7 +471,7 @@ def _run(*arguments: str) -> Result:
         (["--dir", "/nope", "--", "ls"], "▲ job cannot start: the working directory '/nope' does not exist"),
     ],
 )
-def test_what_cannot_start_is_reported_when_it_is_added_and_when_it_is_changed(
+def test_a_program_that_cannot_start_is_reported_on_add_and_on_edit(
     arguments: list[str], warning: str
 ) -> None:
     assert warning in _run("add", "job", "--every", "1h", *arguments).output
@@ -443,6 +482,6 @@ def test_what_cannot_start_is_reported_when_it_is_added_and_when_it_is_changed(
 @pytest.mark.parametrize(
     "arguments", [["--", "find", ".", "-name", "*.log"], ["--shell", "/bin/sh", "--", "ls | wc"]]
 )
-def test_what_can_start_is_added_without_a_warning(arguments: list[str]) -> None:
+def test_a_program_that_can_start_is_added_without_a_warning(arguments: list[str]) -> None:
     lines = _run("add", "job", "--every", "1h", *arguments).stdout.splitlines()
     assert [line for line in lines if line.startswith("▲")] == []

@@ -104,7 +104,7 @@ def test_a_line_is_read_as_the_shell_reads_it(line: str, words: list[str], last:
         ("halo show -- my", ["my report"]),
     ],
 )
-def test_what_can_be_typed_next_is_offered(
+def test_completion_offers_commands_options_and_names(
     line: str, offered: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert [word for _, word, _ in _offered(line, monkeypatch, capsys)] == offered
@@ -149,7 +149,7 @@ def test_a_name_that_cannot_be_seen_whole_is_not_offered(
     assert [word.strip() for _, word, _ in offered] == ["reports"]
 
 
-def test_without_a_database_or_with_a_broken_one_nothing_is_offered_and_nothing_said(
+def test_without_a_readable_database_completion_offers_nothing_silently(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _offered("halo show ", monkeypatch, capsys) == []
@@ -171,7 +171,7 @@ def test_without_a_database_or_with_a_broken_one_nothing_is_offered_and_nothing_
         ("halo list --group=n", "night"),
     ],
 )
-def test_bash_gets_what_belongs_in_the_place_of_what_it_replaces(
+def test_bash_gets_the_rest_of_a_word_after_a_word_break(
     line: str, replaced_by: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ((_, word, _),) = _offered(line, monkeypatch, capsys, asking="bash")

@@ -82,7 +82,7 @@ def test_a_damaged_database_fails_and_is_not_touched_even_by_fix(home: Path) -> 
     assert everything_in(home) == before
 
 
-def test_a_newer_database_is_no_traceback(home: Path) -> None:
+def test_a_newer_database_prints_no_traceback(home: Path) -> None:
     Scheduler.open().close()
     connection = apsw.Connection(str(home / "halo.db"))
     connection.execute("PRAGMA user_version = 99").fetchall()
@@ -93,7 +93,7 @@ def test_a_newer_database_is_no_traceback(home: Path) -> None:
     assert "\n1 problem, " in done.stdout
 
 
-def test_fix_mends_permissions_spools_and_autostart_and_says_so(home: Path) -> None:
+def test_fix_repairs_permissions_spools_and_autostart_and_reports_it(home: Path) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("job", Every("1h"), Command(argv=("true",)))
         path = scheduler.path
@@ -173,7 +173,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     house.close()
 
 
-def test_a_daemon_at_work_is_looked_at_without_disturbing_it(
+def test_a_running_daemon_is_examined_without_disturbing_it(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")

@@ -129,7 +129,7 @@ def test_advice_for_a_paused_job_says_that_it_waits() -> None:
         (["pol", "--every", "5m"], "there is no job 'pol'; did you mean 'poll'?", 3),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_sentence(
+def test_invalid_hints_are_refused_in_one_sentence(
     capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str, code: int
 ) -> None:
     assert _exit_code(*arguments) == code

@@ -70,7 +70,7 @@ def test_settled_questions_are_shown_when_they_are_wanted(scheduler: Scheduler) 
 
 
 @pytest.mark.parametrize("how", ["id", "beginning", "name", "job id", "question id"])
-def test_the_question_that_is_meant_is_found(scheduler: Scheduler, how: str) -> None:
+def test_a_question_is_found_by_run_id_or_job_name(scheduler: Scheduler, how: str) -> None:
     job_id = _job(scheduler)
     question = ask(scheduler, job_id)
     ask(scheduler, _job(scheduler, "other"))
@@ -134,7 +134,7 @@ def test_a_job_that_asks_two_things_needs_to_be_told_which(scheduler: Scheduler)
     assert _halo("answer", "review", "x").exit_code == 0
 
 
-def test_what_was_settled_is_not_answered_again(scheduler: Scheduler) -> None:
+def test_an_answered_question_is_not_answered_again(scheduler: Scheduler) -> None:
     question = ask(scheduler, _job(scheduler))
     _halo("answer", question.run_id, "--dismiss")
     error = _halo("answer", question.run_id, "x").exception
@@ -161,7 +161,7 @@ def test_wrong_use_is_refused_and_the_question_stays_open(
     assert question_of(scheduler, question).state is QuestionState.OPEN
 
 
-def test_an_empty_answer_is_none(scheduler: Scheduler) -> None:
+def test_an_empty_answer_is_refused(scheduler: Scheduler) -> None:
     question = ask(scheduler, _job(scheduler))
     error = _halo("answer", "review", "  ").exception
     assert isinstance(error, ScheduleError)
@@ -169,7 +169,7 @@ def test_an_empty_answer_is_none(scheduler: Scheduler) -> None:
     assert question_of(scheduler, question).state is QuestionState.OPEN
 
 
-def test_without_an_engine_nobody_waits_for_an_answer_to_be_heard(scheduler: Scheduler) -> None:
+def test_without_an_engine_answering_does_not_wait(scheduler: Scheduler) -> None:
     question = ask(scheduler, _job(scheduler))
     error = _halo("answer", "review", "x", "--wait").exception
     assert "Halo isn't running" in str(error)

@@ -33,7 +33,7 @@ from halo_scheduler.cli import halo
 from halo_scheduler.cli.terminal import terminal as shown
 from halo_scheduler.clock import ManualClock, SystemClock
 from halo_scheduler.model import Action, Caps, StatusReason
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.outputs import StoredOutput
@@ -77,7 +77,7 @@ def test_an_empty_list_says_how_to_begin() -> None:
     assert "halo add" in _halo("list").output
 
 
-def test_the_list_has_what_one_wants_to_know() -> None:
+def test_the_list_shows_schedule_next_run_and_last_run() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Every("15m"), Command(argv=("true",)))
         paused = scheduler.add_job("report", Cron("0 9 * * *", timezone="UTC"))
@@ -169,7 +169,7 @@ def test_a_job_is_shown_in_words(action: Action, words: str) -> None:
         assert expected in text
 
 
-def test_caps_are_shown_with_what_is_used_up_of_the_day() -> None:
+def test_daily_limits_are_shown_with_todays_usage() -> None:
     policy = Policy(caps=Caps(runs_per_day=5, cost_per_day=2), reads_lines=True)
     with Scheduler.open() as scheduler:
         now_ms = scheduler._clock.now_ms()
@@ -179,11 +179,11 @@ def test_caps_are_shown_with_what_is_used_up_of_the_day() -> None:
         scheduler._store.usage.add([(job_id, local_day(now_ms), used), (other_id, local_day(now_ms), used)])
     text = _halo("show", "ask").output
     assert "3 of 5 runs · cost 0.126 of 2.00" in text
-    assert "reads directives" in text
+    assert "reads output commands" in text
     assert "today     cost 0.126\n" in _halo("show", "free").output
 
 
-def test_what_asks_is_marked_in_the_list_and_shown_whole() -> None:
+def test_a_job_with_a_question_is_marked_in_the_list_and_shown_in_full() -> None:
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("backup", Every("15m"), Command(argv=("true",)))
         scheduler.add_job("other", Every("15m"), Command(argv=("true",)))
@@ -198,7 +198,7 @@ def test_what_asks_is_marked_in_the_list_and_shown_whole() -> None:
     assert (listed["run_id"], listed["state"]) == (question.run_id, "open")
 
 
-def test_a_run_is_shown_with_its_item_and_what_it_cost() -> None:
+def test_a_run_is_shown_with_its_item_and_its_cost() -> None:
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("backup", Manual())
         run = make_run(job_id=job_id, work_id="7", work_title="Fix\x1b[31m it", cost=0.0004)
@@ -208,7 +208,7 @@ def test_a_run_is_shown_with_its_item_and_what_it_cost() -> None:
         assert "success, item 7: Fix\\x1b[31m it, cost 0.0004" in _halo(command, "backup").output
 
 
-def test_what_an_assistant_made_is_resumed_by_a_person() -> None:
+def test_a_job_created_by_an_assistant_is_resumed_by_a_person() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("made", Every("15m"), Command(argv=("true",)), paused_by=StatusReason.ASSISTANT)
     assert "paused by an assistant" in _halo("list").output
@@ -218,7 +218,7 @@ def test_what_an_assistant_made_is_resumed_by_a_person() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the terminal is one of POSIX")
 @pytest.mark.parametrize(("typed", "is_resumed"), [("y\n", True), ("n\n", False), ("\n", False)])
-def test_on_a_terminal_it_is_shown_whole_before_it_goes_on(typed: str, is_resumed: bool) -> None:
+def test_on_a_terminal_the_job_is_shown_in_full_before_it_is_resumed(typed: str, is_resumed: bool) -> None:
     action = Command(argv=("sh", "-c", f"echo {'x' * 5_000}; the end"))
     with Scheduler.open() as scheduler:
         scheduler.add_job("made", Every("15m"), action, paused_by=StatusReason.ASSISTANT)
@@ -233,7 +233,7 @@ def test_on_a_terminal_it_is_shown_whole_before_it_goes_on(typed: str, is_resume
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the terminal is one of POSIX")
 @pytest.mark.parametrize("arguments", [[], ["--yes"]])
-def test_what_was_paused_by_a_person_goes_on_without_a_question(arguments: list[str]) -> None:
+def test_a_job_paused_by_a_person_is_resumed_without_a_question(arguments: list[str]) -> None:
     with Scheduler.open() as scheduler:
         by = StatusReason.ASSISTANT if arguments else None
         scheduler.pause_job(scheduler.add_job("backup", Every("15m"), Command(argv=("true",)), paused_by=by))
@@ -268,14 +268,14 @@ def test_more_runs_than_there_can_be_are_refused_in_words() -> None:
     assert "must be between 1 and 1000000" in done.output
 
 
-def test_no_name_takes_the_place_of_another_jobs_id() -> None:
+def test_a_name_never_overrides_the_id_of_another_job() -> None:
     with Scheduler.open() as scheduler:
         meant = scheduler.add_job("meant", Manual())
         scheduler.add_job(meant, Every("15m"), Command(argv=("true",)))
     assert json.loads(_halo("show", meant, "--json").output)["name"] == "meant"
 
 
-def test_a_job_is_found_by_name_id_and_the_beginning_of_its_id() -> None:
+def test_a_job_is_found_by_name_id_and_id_prefix() -> None:
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("backup", Manual())
     for wanted in ("backup", job_id, job_id[:8]):
@@ -299,7 +299,7 @@ def test_removing_puts_into_the_trash() -> None:
 
 
 def test_without_a_terminal_nothing_is_removed_unless_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halo_scheduler.cli.terminal.confirm._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.terminal._open_terminal", lambda: None)
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Manual())
         done = _halo("remove", "backup")
@@ -354,7 +354,7 @@ def test_a_pause_that_ends_fits_into_the_list() -> None:
     assert f"paused until {moment_in_words(until, SystemClock().now_ms())}  never" in _halo("list").output
 
 
-def test_a_long_text_goes_on_below_its_own_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_continues_indented(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "stops after 2 hours · no retries · disabled after 5 errors"
     assert shown.folded(text, 12) == text
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
@@ -407,7 +407,7 @@ def test_spare_columns_are_left_out_where_nothing_could_be_read(
     assert headings_at(10) == ["A", "B", "C"]
 
 
-def test_what_nobody_has_started_is_late_in_the_list_which_says_so() -> None:
+def test_a_due_job_without_an_engine_is_shown_as_late() -> None:
     now_ms = SystemClock().now_ms()
     with Scheduler.open(clock=ManualClock(now_ms - 20 * 60_000)) as scheduler:
         scheduler.add_job("soon", Every("1h"))
@@ -432,7 +432,7 @@ def test_a_name_is_shown_as_it_has_to_be_typed(name: str, typed: str) -> None:
     assert shown.typed(name) == typed
 
 
-def test_the_beginning_of_several_runs_names_them() -> None:
+def test_an_ambiguous_run_prefix_lists_the_runs() -> None:
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("backup", Manual())
         runs = [make_run(id=f"abcd{number}", job_id=job_id, started_at=1, finished_at=2) for number in (1, 2)]
@@ -455,7 +455,7 @@ def test_the_last_output_is_found_however_often_it_was_skipped_since() -> None:
     assert str(_halo("logs", "backup", "--run", "s1").exception) == "backup has no run 's1'"
 
 
-def test_following_without_an_engine_shows_what_there_is_and_says_that_nothing_comes() -> None:
+def test_following_without_an_engine_shows_the_output_so_far_and_warns() -> None:
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("backup", Manual())
         scheduler._store.runs.insert([make_run(id="ran", job_id=job_id, started_at=1, finished_at=2)], 3)

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from halo_scheduler import Every, JobNotFoundError, Manual, Policy, SchedulerError
 from halo_scheduler.cli import halo
 from halo_scheduler.model import InQuietTime
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.service.scheduler import Scheduler
 
 
@@ -55,7 +55,7 @@ def test_the_next_runs_are_shown_with_their_jobs() -> None:
     assert second["at"] - first["at"] == 15 * 60_000
 
 
-def test_a_job_that_runs_often_says_how_it_goes_on_and_leaves_room() -> None:
+def test_a_frequent_job_is_summarised_so_that_others_stay_visible() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("often", Every("1m"))
         advised = scheduler.add_job("advised", Every("40m"))
@@ -73,7 +73,7 @@ def test_a_job_that_runs_often_says_how_it_goes_on_and_leaves_room() -> None:
     ]
 
 
-def test_what_keeps_a_run_from_its_time_is_reported() -> None:
+def test_the_reason_that_delays_a_run_is_shown() -> None:
     always = QuietTime(name="Always", start="00:00", end="24:00", timezone="UTC")
     with Scheduler.open() as scheduler:
         scheduler.add_job("waits", Every("15m"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,6 +83,22 @@ def test_a_parameter_without_a_sign_is_wrong_use() -> None:
     assert (result.exit_code, "--param: 'branch' has no '='" in result.output) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("full, dry_run=yes", 'mode="full, dry_run=yes"'),
+        ("full; an input of 9 bytes", 'mode="full; an input of 9 bytes"'),
+        ('full", x="', r'mode="full\", x=\""'),
+        ("full\n  when  never", r'mode="full\n when never"'),
+        ("full \u200b", r'mode="full \u200b"'),
+        ("a=b", "mode=a=b"),
+    ],
+)
+def test_a_value_cannot_look_like_other_parameters(value: str, shown: str) -> None:
+    _add("--param", f"mode={value}")
+    assert f"params    branch=main, {shown}\n" in _halo("show", "build").stdout
+
+
 def _run(engine: Scheduler, *options: str, stdin: bytes = b"") -> Run:
     engine.add_job("build", Manual(), Callback(), parameters={"branch": "main"})
     result = _halo("run", "build", *options, "--json", stdin=stdin)
@@ -108,10 +126,28 @@ def test_run_takes_an_input(engine: Scheduler, home: Path, given: str, content: 
     assert f"with branch=main; an input of {len(content)} bytes" in words
 
 
-def test_what_run_cannot_give_is_refused(engine: Scheduler, home: Path) -> None:
+def test_undeclared_parameters_are_refused_by_run(engine: Scheduler, home: Path) -> None:
     engine.add_job("build", Manual(), parameters={"branch": "main"})
     with pytest.raises(ScheduleError, match="--set: there is no parameter 'brnch'; known are branch"):
         _halo("run", "build", "--set", "brnch=x")
     result = _halo("run", "build", "--input", f"@{home}/none")
     assert (result.exit_code, "--input: cannot read the file" in result.output) == (2, True)
     assert engine.runs.waiting() == {}
+
+
+@pytest.mark.parametrize("given", ["-", "@/dev/zero"])
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no endless files")
+def test_an_input_without_an_end_is_refused_at_its_limit(engine: Scheduler, given: str) -> None:
+    engine.add_job("build", Manual(), Callback())
+    # Another process, because all of an endless input would end this one.
+    arguments = [sys.executable, "-m", "halo_scheduler", "run", "build", "--input", given]
+    with Path("/dev/zero").open("rb") as endless:
+        done = subprocess.run(
+            ["/bin/sh", "-c", 'ulimit -v 2000000; exec "$@"', "sh", *arguments],
+            stdin=endless,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "halo: --input: is longer than 1000000 bytes\n")

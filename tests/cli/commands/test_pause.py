@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from machine import Bench
 
 from halo_scheduler import After, Every, JobNotFoundError, Manual, Once, ScheduleError
 from halo_scheduler.cli import halo
@@ -63,7 +65,7 @@ def test_all_jobs_are_paused_and_resumed_at_once() -> None:
     assert _halo("resume", "--all").output == "no jobs to resume\n"
 
 
-def test_what_needs_a_look_stays_paused_and_is_named() -> None:
+def test_jobs_that_need_a_review_stay_paused_and_are_named() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("from a file", Every("1h"), paused_by=StatusReason.IMPORTED)
         scheduler.add_job("made", After("1h"), paused_by=StatusReason.ASSISTANT)
@@ -77,7 +79,7 @@ def test_what_needs_a_look_stays_paused_and_is_named() -> None:
     assert _halo("resume", "made").output.startswith("resumed made; ")
 
 
-def test_a_job_whose_only_time_has_passed_is_told_how_it_gets_a_new_one() -> None:
+def test_a_job_whose_only_time_has_passed_says_how_to_set_a_new_one() -> None:
     clock = ManualClock(SystemClock().now_ms() - _HOUR_MS)
     with Scheduler.open(clock=clock) as scheduler:
         scheduler.add_job("call home", Once(clock.now_ms() + 1_000), paused_by=StatusReason.IMPORTED)
@@ -157,7 +159,20 @@ def test_a_group_is_paused_and_resumed_as_one() -> None:
 
 
 @pytest.mark.usefixtures("group")
-def test_a_group_is_resumed_without_what_awaits_a_review() -> None:
+def test_a_group_paused_while_its_jobs_run_is_resumed(home: Path) -> None:
+    bench = Bench(home / "halo.db", now_ms=SystemClock().now_ms())
+    for job in bench.scheduler.list_jobs(group="night"):
+        bench.scheduler.trigger(job.id)
+    bench.tick()
+    _halo("pause", "--group", "night")
+    assert [job.is_paused for job in bench.scheduler.list_jobs(group="night")] == [True, True]
+    assert _halo("resume", "--group", "night").output == "resumed 2 jobs\n"
+    assert [job.is_paused for job in bench.scheduler.list_jobs(group="night")] == [False, False]
+    bench.close()
+
+
+@pytest.mark.usefixtures("group")
+def test_resuming_a_group_skips_jobs_that_need_a_review() -> None:
     crontab = "0 1 * * * x\n"
     assert CliRunner().invoke(halo, ["import", "-", "--yes"], input=crontab).exit_code == 0
     assert _halo("edit", "x", "--group", "night").exit_code == 0
@@ -189,3 +204,14 @@ def test_running_a_group_means_its_first_job() -> None:
         with pytest.raises(JobNotFoundError):
             find_job_to_run(scheduler, "day")
     assert "Halo isn't running" in str(_halo("run", "night").exception)
+
+
+def test_the_next_run_is_skipped_and_shown_as_such() -> None:
+    _halo("add", "backup", "--cron", "0 0 * * *", "--", "true")
+    done = _halo("skip", "backup")
+    assert re.fullmatch(r"backup; next: .+ · skipped, then .+\n", done.output)
+    assert "will be skipped" in _halo("next").output
+    assert json.loads(_halo("next", "--json").output)[0]["hold"] == "user"
+    assert json.loads(_halo("show", "backup", "--json").output)["skips_next"]
+    assert "skipped" not in _halo("skip", "backup", "--undo").output
+    assert "the next run of backup isn't skipped" in str(_halo("skip", "backup", "--undo").exception)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -28,8 +29,8 @@ def test_shows_words_times_and_notes() -> None:
     assert _show("--cron", "30 2 * * *", "--tz", "Europe/Berlin", *_FROM, "-n", "2") == (
         "at 02:30 every day (Europe/Berlin)\n"
         "\n"
-        "  Sun 28 Mar 2027 03:00    tomorrow at 03:00\n"
-        "  Mon 29 Mar 2027 02:30    Monday at 02:30\n"
+        "  Sun 28 Mar 2027 03:00\n"
+        "  Mon 29 Mar 2027 02:30\n"
         "\n"
         "● On 28 Mar 2027 the clocks go forward from 02:00 to 03:00: "
         "the run at 02:30 will start at 03:00, once.\n"
@@ -46,8 +47,8 @@ def test_times_in_another_zone_stand_beside_local_ones() -> None:
         "at 09:00 every day (Asia/Tokyo)\n"
         "\n"
         "  Asia/Tokyo               local time\n"
-        "  Sun 28 Mar 2027 09:00    01:00         in 12 h\n"
-        "  Mon 29 Mar 2027 09:00    02:00         in 2 days\n"
+        "  Sun 28 Mar 2027 09:00    01:00\n"
+        "  Mon 29 Mar 2027 09:00    02:00\n"
     )
 
 
@@ -76,5 +77,12 @@ def test_manual_has_no_times() -> None:
     assert _show("--manual") == "manual only\n"
 
 
-def test_looking_from_now_is_the_default() -> None:
+def test_a_preview_starts_now_by_default_and_shows_relative_times() -> None:
     assert _show("--every", "15m", "-n", "1").splitlines()[2].endswith("in 15 min")
+
+
+@pytest.mark.parametrize("start", ["2020-03-27T12:00:00Z", "2027-03-27T12:00:00Z"])
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo"])
+def test_runs_from_another_time_than_now_have_no_distance(start: str, zone: str) -> None:
+    shown = _show("--cron", "0 * * * *", "--tz", zone, "--from", start)
+    assert not re.search(r"\b(in|today|tomorrow|now|overdue)\b", shown)

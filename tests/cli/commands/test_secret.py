@@ -62,7 +62,7 @@ def test_a_private_file_may_be_chosen(home: Path) -> None:
         ("TOKEN", "", "at least 4 characters"),
     ],
 )
-def test_what_could_not_be_kept_out_of_logs_is_refused(name: str, value: str, sentence: str) -> None:
+def test_a_value_that_cannot_be_redacted_is_refused(name: str, value: str, sentence: str) -> None:
     done = _secret("set", "--in-file", name, stdin=value)
     assert isinstance(done.exception, ScheduleError)
     assert sentence in str(done.exception)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from halo_scheduler import Cron, Every, Job, Several
 from halo_scheduler.cli import halo
+from halo_scheduler.model import Calendar, Shift
 from halo_scheduler.service.scheduler import Scheduler
 
 _TEA = ("--cron", "0 9 * * *", "--cron", "30 14 * * *", "--tz", "UTC")
@@ -141,7 +142,7 @@ def test_a_file_names_its_keys_and_refuses_both_forms(tmp_path: Path) -> None:
         "  schedules: [{every: 1h}]\n"
     )
     refused = CliRunner().invoke(halo, ["import", str(file), "--yes"])
-    assert "give either schedule or schedules" in refused.output
+    assert "give either schedule, schedules or when" in refused.output
 
 
 def test_a_crontab_has_a_line_for_each() -> None:
@@ -159,3 +160,108 @@ def test_preview_shows_the_times_of_all() -> None:
     )
     both = _data("preview", "--after", "5m", "--cron", "0 9 * * *", "-n", "3")
     assert len(set(both["runs"])) == 3
+
+
+def test_what_happens_on_overlap_is_asked_for_all_and_shown() -> None:
+    job = _tea("--every", "15m", "--after", "5m", "--on-overlap", "queue")
+    assert [entry.on_overlap for entry in job.schedules] == ["queue", None]
+    assert "1: every 15 minutes, queued if the job still runs" in _halo("show", "tea")
+    _halo("edit", "tea", "--on-overlap", "restart")
+    assert [entry.on_overlap for entry in _job().schedules] == ["restart", None]
+    assert _data("show", "tea")["schedules"][0]["on_overlap"] == "restart"
+    assert "on_overlap: restart" in _halo("export", "--format", "yaml")
+
+
+def test_nothing_overlaps_with_a_manual_job() -> None:
+    result = CliRunner().invoke(halo, ["add", "tea", "--manual", "--on-overlap", "queue", "--", "true"])
+    assert result.exit_code == 2
+    assert "--on-overlap needs --every, --cron, --once, an event or times in --when" in result.output
+
+
+# --- First and last days -------------------------------------------------------------------------------
+
+
+def test_the_first_and_the_last_day_are_options() -> None:
+    job = _tea(*_TEA, "--from-date", "1 May 2097", "--until-date", "2097-12-31")
+    assert {(entry.from_date, entry.until_date) for entry in job.schedules} == {("2097-05-01", "2097-12-31")}
+    assert "1: at 09:00 every day, from 1 May 2097 until 31 Dec 2097 (UTC)" in _halo("show", "tea")
+    _halo("edit", "tea", "--from-date", "none")
+    assert {(entry.from_date, entry.until_date) for entry in _job().schedules} == {(None, "2097-12-31")}
+    _halo("edit", "tea", "--until-date", "none", "--cron", "0 9 * * *")
+    assert _job().schedule == Cron("0 9 * * *", timezone="UTC")
+
+
+def test_days_in_words_are_kept_and_shown() -> None:
+    _halo("add", "tea", "--when", "every day at 9 and 14:30 until 31 Dec 2097", "--tz", "UTC", "--", "true")
+    assert {entry.until_date for entry in _job().schedules} == {"2097-12-31"}
+    _halo("edit", "tea", "--when", "every day at 9 until 31 Dec 2097")
+    assert "daily 09:00 (UTC), until 31 Dec 2097" in _halo("list")
+    found = _data("preview", "--when", "every day at 9 from 31 Dec 2097 to 1 Jan 2098 (UTC)", "-n", "9")
+    assert len(found["runs"]) == 2
+
+
+def test_a_single_run_keeps_out_of_the_days_of_other_schedules() -> None:
+    job = _tea("--every", "1d", "--once", "2097-12-24 18:00", "--until-date", "2097-12-31")
+    assert [entry.until_date for entry in job.schedules] == ["2097-12-31", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--once", "in 1h", "--until-date", "2097-01-01"), "days need --every, --after, --cron or --when"),
+        (("--manual", "--from-date", "2097-01-01"), "days need --every, --after, --cron or --when"),
+        (("--every", "1h", "--from-date", "soon"), "--from-date: write a date like 2027-05-01"),
+        (("--every", "1h", "--until-date", "9:00"), "--until-date: write a date like 2027-05-01"),
+        (("--every", "1h", "--until-date", "2020-01-01"), "--until-date: this time is in the past"),
+        (
+            ("--every", "1h", "--from-date", "2098-01-01", "--until-date", "2097-01-01"),
+            "--until-date: must not lie before the first day, 2098-01-01",
+        ),
+    ],
+)
+def test_impossible_days_are_refused(options: tuple[str, ...], reason: str) -> None:
+    result = CliRunner().invoke(halo, ["add", "tea", *options, "--", "true"])
+    assert result.exit_code != 0
+    assert reason in f"{result.output}{result.exception}"
+
+
+def test_a_crontab_has_no_days_and_says_so() -> None:
+    _tea(*_TEA, "--until-date", "2097-12-31")
+    assert "# not kept: the days it is limited to" in _halo("export", "--format", "crontab")
+
+
+def test_a_crontab_cannot_say_what_happens_on_overlap() -> None:
+    _tea("--cron", "0 9 * * *", "--on-overlap", "queue")
+    assert "# not kept: what it does on overlap" in _halo("export", "--format", "crontab")
+
+
+# --- Calendars -----------------------------------------------------------------------------------------
+
+
+def test_days_that_are_left_out_are_options() -> None:
+    options = ("--cron", "0 9 1 * *", "--tz", "UTC", "--only-on", "weekdays", "--not-on", "24 Dec 2097")
+    (entry,) = _tea(*options, "--not-on", "2097-12-31", "--shift", "next").schedules
+    assert entry.calendar == Calendar(
+        only=("weekdays",), excluded=("2097-12-24", "2097-12-31"), shift=Shift.NEXT
+    )
+    assert "not on 24 Dec 2097 or 31 Dec 2097, moved to the next allowed day (UTC)" in _halo("show", "tea")
+    _halo("edit", "tea", "--shift", "none", "--not-on", "none")
+    assert _job().schedules[0].calendar == Calendar(only=("weekdays",))
+    _halo("edit", "tea", "--only-on", "none")
+    assert _job().schedule == Cron("0 9 1 * *", timezone="UTC")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--every", "1h", "--not-on", "sunday"), "--not-on: write a date like 2027-05-01"),
+        (("--every", "1h", "--only-on", "2020-01-01"), "--only-on: this time is in the past"),
+        (("--every", "1h", "--shift", "next"), "--shift: needs days that are left out"),
+        (("--every", "1h", "--not-on", "weekends", "--shift", "next"), "--shift needs fixed times"),
+        (("--cron", "0 9 * * SAT", "--only-on", "weekdays"), "none of its times lies on these days"),
+    ],
+)
+def test_impossible_calendars_are_refused(options: tuple[str, ...], reason: str) -> None:
+    result = CliRunner().invoke(halo, ["add", "tea", *options, "--", "true"])
+    assert result.exit_code != 0
+    assert reason in f"{result.output}{result.exception}"

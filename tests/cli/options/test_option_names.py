@@ -12,15 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 from halo_scheduler.cli import halo
-from halo_scheduler.cli.commands.edit import edit
-from halo_scheduler.cli.options.jobs import OPTIONS_BY_FIELD
+from halo_scheduler.cli.commands.edit import OPTIONS_BY_FIELD, edit
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import JobSpec
+from halo_scheduler.model import Entry, JobSpec
+from halo_scheduler.model.schedules import ENTRY_KEYS
 
 # These choose the kind of a value, or clear one, and have no field of their own.
 _WITHOUT_FIELD = {
     "--manual", "--no-env", "--no-headers", "--no-work", "--no-conditions", "--no-followers", "--no-group",
     "--no-params",
+    # click refuses other words than theirs.
+    "--on", "--file-event", "--webhook",
     "--help", "-h",
 }  # fmt: skip
 
@@ -37,6 +39,9 @@ def _values_in(hint: object) -> Iterator[type]:
         yield hint
     for part in typing.get_args(hint) if not isinstance(hint, type) else ():
         yield from _values_in(part)
+
+
+_ENTRY_KEYS = {ENTRY_KEYS.get(field.name, field.name) for field in fields(Entry)} | {"only", "not", "shift"}
 
 
 def _paths(value: type, prefix: str = "") -> Iterator[str]:
@@ -60,8 +65,9 @@ def test_every_option_that_sets_a_field_is_in_the_table() -> None:
 
 
 def test_every_field_of_the_table_exists() -> None:
-    # The text of --when becomes a schedule of any kind.
-    assert set(OPTIONS_BY_FIELD) - {"schedule.when"} <= set(_paths(JobSpec))
+    # The text of --when becomes a schedule of any kind; the others belong to the entry of a schedule.
+    entry = {f"{schedule}.{name}" for schedule in ("schedule", "schedules") for name in _ENTRY_KEYS}
+    assert set(OPTIONS_BY_FIELD) - {"schedule.when"} <= set(_paths(JobSpec)) | entry
 
 
 _COMMAND = ["--", "true"]
@@ -111,6 +117,8 @@ _GITHUB = ["--work-github", "me/shop", "--work-token", "T"]
         ("--max-errors", ["--max-errors", "-1"], _COMMAND),
         ("--catch-up-max-age", ["--catch-up-max-age", "1x"], _COMMAND),
         ("--jitter", ["--jitter", "50"], _COMMAND),
+        ("--jitter", ["--jitter", "50%"], _COMMAND),
+        ("--jitter", ["--jitter", "1x"], _COMMAND),
         ("--min-interval", ["--min-interval", "2d", "--max-interval", "1d"], _COMMAND),
         ("--max-interval", ["--max-interval", "1x"], _COMMAND),
         ("--max-runs-per-day", ["--max-runs-per-day", "0"], _COMMAND),
@@ -166,7 +174,7 @@ def test_an_empty_prompt_is_refused_unless_a_work_source_gives_the_work(text: st
     runner, empty = CliRunner(), ["--manual", "--prompt", text]
     refused = runner.invoke(halo, ["add", "a", *empty])
     assert refused.exit_code == 2
-    assert "--prompt is empty; write what the agent should do, or add a work source" in refused.stderr
+    assert "--prompt is empty; write what the agent should do, or add a work queue" in refused.stderr
     assert runner.invoke(halo, ["list", "--json"]).stdout.strip() == "[]"
     assert runner.invoke(halo, ["add", "a", "--manual", *_PROMPT]).exit_code == 0
     assert runner.invoke(halo, ["edit", "a", "--prompt", text]).exit_code == 2

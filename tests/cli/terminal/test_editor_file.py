@@ -80,7 +80,7 @@ def _job(job_id: str) -> Job:
     return job
 
 
-def test_on_a_terminal_a_bad_edit_is_reported_and_can_be_mended(home: Path) -> None:
+def test_on_a_terminal_an_invalid_edit_is_reported_and_can_be_corrected(home: Path) -> None:
     job_id = _add()
     editor = _editor(home, 'sed -i s/6h/6x/ "$1"', f'cp "$1" {home}/again; sed -i s/6x/12h/ "$1"')
     keys, terminal = os.openpty()
@@ -109,14 +109,14 @@ def test_on_a_terminal_a_bad_edit_is_reported_and_can_be_mended(home: Path) -> N
     assert not list(home.glob("editor-*"))
 
 
-def test_what_is_left_as_it_is_changes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_file_changes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = _add()
     before = _job(job_id)
     for script in ("true", 'touch "$1"', ': >"$1"', "sed -i 's/^/# /' \"$1\""):
         assert _edit(job_id, _editor(home, script), monkeypatch)[0] == before
 
 
-def test_the_file_holds_all_of_a_job_and_no_secrets(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_has_all_fields_of_a_job_and_no_secrets(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = _add()
     _edit(job_id, _editor(home, f'cp "$1" {home}/seen'), monkeypatch)
     text = (home / "seen").read_text()
@@ -157,7 +157,7 @@ def test_a_change_in_the_file_changes_that_and_nothing_else(
         ("echo 'id: other' >>\"$1\"", "the id of a job can't be changed"),
     ],
 )
-def test_what_cannot_be_stored_is_reported_and_nothing_is_stored(
+def test_invalid_values_are_reported_and_nothing_is_stored(
     home: Path, monkeypatch: pytest.MonkeyPatch, script: str, sentence: str
 ) -> None:
     job_id = _add()
@@ -170,7 +170,7 @@ def test_what_cannot_be_stored_is_reported_and_nothing_is_stored(
     assert job == before
 
 
-def test_what_was_changed_elsewhere_is_not_overwritten_and_the_file_is_kept(
+def test_changes_made_elsewhere_are_not_overwritten_and_the_file_is_kept(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = _add()
@@ -203,7 +203,7 @@ def test_long_texts_stand_as_they_are(home: Path, monkeypatch: pytest.MonkeyPatc
     assert job.action == Prompt(text=prompt.replace("one", "three"))
 
 
-def test_what_the_end_of_the_file_teaches_can_be_written() -> None:
+def test_the_examples_at_the_end_of_the_file_are_valid() -> None:
     lines = [line.removeprefix("# ") for line in MORE.strip().splitlines()[2:]]
     taught = "\n".join(line for line in lines if not line.startswith("#"))
     data = read_yaml(f"name: x\naction: {{kind: command, argv: [x]}}\n{taught}\n".encode()).data

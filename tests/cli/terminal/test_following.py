@@ -33,7 +33,7 @@ def test_a_last_line_without_an_end_gets_one(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == "one\ntwo\n"
 
 
-def test_an_unfinished_line_is_drawn_anew_as_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_line_is_redrawn_as_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = _terminal(monkeypatch)
     printer = Printer()
     for chunk in (b"10%", b"\r20%", b"", b"\rdone\nnext"):

@@ -59,7 +59,7 @@ def test_the_version_is_reported(dialog: AboutDialog) -> None:
     assert told.text() != "Version unknown"
 
 
-def test_the_log_is_shown_as_it_is(dialog: AboutDialog, log: ProgramLog) -> None:
+def test_the_log_is_shown_as_plain_text(dialog: AboutDialog, log: ProgramLog) -> None:
     shown = dialog.findChild(QPlainTextEdit, "programLog")
     assert isinstance(shown, QPlainTextEdit)
     assert shown.toPlainText() == "The log is empty."

@@ -10,11 +10,11 @@ import pytest
 from ui.app.start import has_display
 
 
-def test_without_any_display_there_is_none() -> None:
+def test_without_any_display_none_is_found() -> None:
     assert not has_display({})
 
 
-def test_a_display_that_does_not_answer_is_none() -> None:
+def test_a_display_that_does_not_respond_is_not_used() -> None:
     assert not has_display({"DISPLAY": ":98765"})
 
 
@@ -36,5 +36,5 @@ def test_wayland_counts_when_its_socket_is_there(tmp_path: Path, exists: bool) -
     assert has_display({"WAYLAND_DISPLAY": "wayland-0", "XDG_RUNTIME_DIR": str(tmp_path)}) is exists
 
 
-def test_a_platform_without_a_screen_needs_none() -> None:
+def test_a_platform_without_a_screen_needs_no_display() -> None:
     assert has_display({"QT_QPA_PLATFORM": "offscreen"})

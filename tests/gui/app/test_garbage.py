@@ -46,20 +46,20 @@ def _in_another_thread(count: int) -> tuple[list[int], list[list[int]]]:
     return ends, kept
 
 
-def test_what_another_thread_left_is_destroyed_in_the_window_s(qtbot: QtBot) -> None:
+def test_objects_left_by_another_thread_are_destroyed_in_the_gui_thread(qtbot: QtBot) -> None:
     ends, _kept = _in_another_thread(MOST_NEW_OBJECTS + 1)
     assert not ends
     qtbot.waitUntil(lambda: bool(ends))
     assert ends == [threading.get_ident()]
 
 
-def test_a_little_is_not_looked_for(qtbot: QtBot) -> None:
+def test_little_garbage_is_not_collected(qtbot: QtBot) -> None:
     ends, _kept = _in_another_thread(100)
     qtbot.wait(20)
     assert not ends
 
 
-def test_the_interpreter_does_not_look_by_itself() -> None:
+def test_the_interpreter_does_not_collect_by_itself() -> None:
     gc.enable()
     try:
         owner = QObject()
@@ -78,7 +78,7 @@ def test_the_interpreter_does_not_look_by_itself() -> None:
         ((MOST_NEW_OBJECTS + 1, 1, 99), [2]),
     ],
 )
-def test_what_is_old_is_looked_through_more_seldom(
+def test_old_objects_are_collected_less_often(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, counts: tuple[int, int, int], generations: list[int]
 ) -> None:
     seen: list[int] = []

@@ -48,7 +48,11 @@ def test_it_can_be_declined(greeting: Greeting, qtbot: QtBot) -> None:
     assert answered.args == [False]
 
 
-def test_closing_it_is_no_answer(greeting: Greeting, qtbot: QtBot) -> None:
+def test_closing_the_greeting_is_not_an_answer(greeting: Greeting, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(greeting.answered):
         QTest.keyClick(greeting, Qt.Key.Key_Escape)
     assert not greeting.isVisible()
+
+
+def test_its_title_leaves_the_programs_name_to_the_desktop(greeting: Greeting) -> None:
+    assert "Halo" not in greeting.windowTitle(), "Qt adds it"

@@ -29,7 +29,7 @@ def log(tmp_path: Path) -> Iterator[ProgramLog]:
     root.setLevel(level)
 
 
-def test_what_is_said_is_in_the_file_and_in_memory(log: ProgramLog) -> None:
+def test_log_lines_are_in_the_file_and_in_memory(log: ProgramLog) -> None:
     _LOG.warning("the disk is %s", "full")
     assert log.lines()[-1].endswith("WARNING halo_scheduler.test: the disk is full")
     assert log.path.read_text(encoding="utf-8").endswith("the disk is full\n")
@@ -69,7 +69,7 @@ def test_a_full_file_makes_room(log: ProgramLog) -> None:
         ("in 12:30 at http://example.org:80/", "in 12:30 at http://example.org:80/"),
     ],
 )
-def test_what_looks_like_a_secret_is_left_out(text: str, shown: str) -> None:
+def test_text_that_resembles_a_secret_is_redacted(text: str, shown: str) -> None:
     assert without_secrets(text) == shown
 
 
@@ -84,14 +84,16 @@ def test_an_endless_record_is_cut(log: ProgramLog) -> None:
     assert len(log.lines()[-1]) <= 4_001
 
 
-def test_what_escapes_everybody_is_logged(log: ProgramLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uncaught_exceptions_are_logged(log: ProgramLog, capsys: pytest.CaptureFixture[str]) -> None:
     error = ValueError("nobody caught this")
     sys.excepthook(ValueError, error, None)
     assert "nobody caught this" in log.lines()[-1]
     assert "nobody caught this" in capsys.readouterr().err
 
 
-def test_what_escapes_a_thread_is_logged(log: ProgramLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uncaught_exceptions_of_threads_are_logged(
+    log: ProgramLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     error = ValueError("nobody caught this")
     threading.excepthook(threading.ExceptHookArgs((ValueError, error, None, threading.current_thread())))
     assert "MainThread" in log.lines()[-1]
@@ -119,7 +121,7 @@ def test_after_its_end_nothing_is_taken_in(tmp_path: Path) -> None:
     assert sys.excepthook is sys.__excepthook__
 
 
-def test_what_was_said_before_the_file_was_open_is_in_it(tmp_path: Path) -> None:
+def test_lines_logged_before_the_file_was_open_are_in_it(tmp_path: Path) -> None:
     log = ProgramLog(tmp_path / "halo.db")
     log.start()
     try:

@@ -50,7 +50,7 @@ def test_escape_means_not_to_quit(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("kind", ["http", "callback"])
-def test_what_is_ours_cannot_be_left(qtbot: QtBot, kind: str) -> None:
+def test_callback_runs_cannot_be_left_running(qtbot: QtBot, kind: str) -> None:
     dialog = _open(qtbot, ("prices", kind))
     assert not _button(dialog, "quitLeaveButton").isEnabled()
     assert "Not available" in _button(dialog, "quitLeaveButton").accessibleDescription()

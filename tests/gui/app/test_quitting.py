@@ -70,7 +70,7 @@ def stage(tmp_path: Path, qtbot: QtBot) -> Iterator[Stage]:
     made.scheduler.close()
 
 
-def test_with_nothing_under_way_nothing_is_asked(stage: Stage, qtbot: QtBot) -> None:
+def test_with_no_active_run_quitting_asks_nothing(stage: Stage, qtbot: QtBot) -> None:
     stage.quitting.ask(is_engine_here=True)
     qtbot.waitUntil(lambda: stage.decisions == [ShutdownMode.LEAVE])
     assert stage.windows.main.findChild(QuitDialog) is None

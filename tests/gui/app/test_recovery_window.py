@@ -80,7 +80,7 @@ def test_a_file_name_keeps_its_case(appearance: Appearance, tmp_path: Path, qtbo
         (StoreUnavailableError("it is bad"), ("Your job database can't be opened", "retryButton")),
     ],
 )
-def test_what_is_wrong_and_the_best_way_out_are_reported(
+def test_the_problem_and_the_best_fix_are_shown(
     appearance: Appearance, tmp_path: Path, qtbot: QtBot, error: SchedulerError, told: tuple[str, str]
 ) -> None:
     title, primary = told
@@ -100,7 +100,7 @@ def test_a_command_that_helps_is_shown_as_it_has_to_be_typed(
     assert _text(window, "recoverySentence") == "Others can write to /x; keep them out with: chmod go-w /x"
 
 
-def test_a_window_that_goes_while_a_backup_is_looked_for_is_destroyed_where_it_was_made(
+def test_a_window_closed_while_a_backup_is_searched_is_destroyed_in_its_thread(
     appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_end = threading.Event()
@@ -141,7 +141,7 @@ def test_without_a_backup_there_is_nothing_to_restore(
 @pytest.mark.parametrize(
     ("name", "signal"), [("retryButton", "retry_requested"), ("quitButton", "quit_requested")]
 )
-def test_a_button_asks_for_what_it_says(
+def test_each_button_emits_its_request(
     appearance: Appearance, tmp_path: Path, qtbot: QtBot, name: str, signal: str
 ) -> None:
     window = _window(appearance, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)

@@ -55,7 +55,7 @@ def test_one_that_is_still_starting_is_waited_for(tmp_path: Path, qtbot: QtBot) 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the length of a socket's place is the system's")
 @pytest.mark.parametrize("length", range(76, 81))
-def test_the_second_raises_the_first_however_long_the_place_of_sockets_is(
+def test_a_second_instance_raises_the_first_with_any_length_of_socket_path(
     monkeypatch: pytest.MonkeyPatch, qtbot: QtBot, length: int
 ) -> None:
     """The longest place that a socket may have lies within these lengths."""
@@ -93,7 +93,7 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_what_a_killed_program_left_is_no_hindrance(tmp_path: Path, qtbot: QtBot) -> None:
+def test_files_of_a_killed_program_do_not_prevent_a_start(tmp_path: Path, qtbot: QtBot) -> None:
     database = tmp_path / "halo.db"
     killed = subprocess.run([sys.executable, "-c", _CLAIMS_AND_DIES, database], check=False, timeout=60)
     assert killed.returncode == -9
@@ -108,7 +108,7 @@ def test_what_a_killed_program_left_is_no_hindrance(tmp_path: Path, qtbot: QtBot
     alive.release()
 
 
-def test_a_released_place_is_free(tmp_path: Path) -> None:
+def test_a_released_instance_can_be_replaced(tmp_path: Path) -> None:
     first = SingleInstance(tmp_path / "halo.db")
     assert first.claim()
     first.release()
@@ -117,7 +117,7 @@ def test_a_released_place_is_free(tmp_path: Path) -> None:
     second.release()
 
 
-def test_nobody_there_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_instance_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.app.single_instance._LONGEST_MS", 20)
     assert not SingleInstance(tmp_path / "halo.db").raise_other()
 

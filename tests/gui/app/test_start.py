@@ -16,7 +16,7 @@ def test_no_module_is_read_as_text_after_qt_is_loaded() -> None:
     assert _printed(program) == ""
 
 
-def test_what_the_first_window_does_not_need_is_loaded_after_it() -> None:
+def test_modules_that_the_first_window_does_not_need_are_loaded_after_it() -> None:
     loaded = _printed("import ui.app.program, sys; print(*sys.modules)").split()
     later = (
         *(

@@ -56,9 +56,7 @@ def test_each_window_has_its_own_place(tmp_path: Path, backend: Backend, qtbot: 
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\xff" * 100_000])
-def test_what_is_damaged_is_left_alone(
-    tmp_path: Path, backend: Backend, qtbot: QtBot, content: bytes
-) -> None:
+def test_damaged_settings_are_ignored(tmp_path: Path, backend: Backend, qtbot: QtBot, content: bytes) -> None:
     (tmp_path / "mainWindow.geometry").write_bytes(content)
     window = _window(qtbot)
     WindowMemory(tmp_path, backend).keep(window)

@@ -10,7 +10,7 @@ import pytest
 from asking import ask
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QListWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, Manual, Outcome, Scheduler
@@ -128,7 +128,7 @@ def test_a_click_on_the_icon_shows_the_window_and_hides_it_again(stage: Stage, q
     assert stage.main.isVisible()
 
 
-def test_what_a_notification_offers_is_done(stage: Stage, qtbot: QtBot) -> None:
+def test_each_button_of_a_notification_works(stage: Stage, qtbot: QtBot) -> None:
     job_id = stage.scheduler.add_job("backup", Every("1h"))
     notice = Notice(kind=NoticeKind.FAILED, title="backup failed", text="", job_id=job_id)
     stage.windows.act_on_notice(notice, NoticeAction.RUN_AGAIN)
@@ -163,6 +163,8 @@ def test_the_window_opens_the_others(stage: Stage, qtbot: QtBot) -> None:
     assert _is_open(AboutDialog)
     stage.main.import_requested.emit()
     assert _is_open(ImportDialog)
+    stage.main.export_requested.emit()
+    assert stage.main.findChild(QFileDialog, "exportJobsDialog") is not None
     with qtbot.waitSignal(stage.windows.quit_requested):
         stage.main.quit_requested.emit()
     stage.windows.close_all()
@@ -210,7 +212,12 @@ def test_a_manual_that_is_not_built_is_reported(
 
 
 @pytest.mark.parametrize(
-    ("signal", "title"), [("quiet_times_requested", "Quiet hours"), ("secrets_requested", "Secrets")]
+    ("signal", "title"),
+    [
+        ("quiet_times_requested", "Quiet hours"),
+        ("secrets_requested", "Secrets"),
+        ("webhooks_requested", "Webhooks"),
+    ],
 )
 def test_an_editor_opens_the_settings_at_a_page(stage: Stage, qtbot: QtBot, signal: str, title: str) -> None:
     for _ in range(2):
@@ -293,7 +300,7 @@ def test_a_clicked_question_opens_the_list_at_it(stage: Stage, qtbot: QtBot) -> 
     qtbot.waitUntil(lambda: _focused_question(stage) == "second")
 
 
-def test_a_question_that_was_settled_before_the_click_is_said_to_be(stage: Stage, qtbot: QtBot) -> None:
+def test_a_question_answered_before_the_click_is_reported_as_answered(stage: Stage, qtbot: QtBot) -> None:
     question = ask(stage.scheduler, stage.scheduler.add_job("fix", Manual()))
     stage.scheduler.questions.dismiss(question.id)
     stage.windows.show_notice(
@@ -302,7 +309,7 @@ def test_a_question_that_was_settled_before_the_click_is_said_to_be(stage: Stage
     qtbot.waitUntil(lambda: _is_noted(stage, "newsNote"))
 
 
-def test_the_tray_opens_what_waits_for_an_answer(stage: Stage, qtbot: QtBot) -> None:
+def test_the_tray_opens_the_open_questions(stage: Stage, qtbot: QtBot) -> None:
     ask(stage.scheduler, stage.scheduler.add_job("fix", Manual()), "which?")
     stage.tray.open_requested.emit()
     stage.tray.questions_requested.emit()
@@ -321,7 +328,7 @@ def test_the_greetings_answer_is_kept(stage: Stage, qtbot: QtBot, is_wanted: boo
     qtbot.waitUntil(lambda: _is_noted(stage, "autostartNote") is not is_wanted)
 
 
-def test_whoever_declined_can_still_start_at_login(stage: Stage, qtbot: QtBot) -> None:
+def test_autostart_can_be_turned_on_after_declining(stage: Stage, qtbot: QtBot) -> None:
     stage.main.show()
     stage.windows.check_autostart()
     qtbot.waitUntil(lambda: _is_noted(stage, "autostartNote"))

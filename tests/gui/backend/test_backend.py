@@ -38,7 +38,7 @@ def test_work_is_done_elsewhere_and_answered_here(backend: Backend, qtbot: QtBot
     assert threads[1] is threading.main_thread()
 
 
-def test_whoever_asked_is_let_go_here(backend: Backend, qtbot: QtBot) -> None:
+def test_an_owner_is_released_in_its_own_thread(backend: Backend, qtbot: QtBot) -> None:
     class Asker:
         def hear(self, _answer: object) -> None:
             heard.append(None)
@@ -55,7 +55,7 @@ def test_whoever_asked_is_let_go_here(backend: Backend, qtbot: QtBot) -> None:
     assert set(ends) == {threading.main_thread()}
 
 
-def test_a_refusal_reaches_whoever_asked(backend: Backend, qtbot: QtBot) -> None:
+def test_an_error_reaches_the_owner_of_the_request(backend: Backend, qtbot: QtBot) -> None:
     refusals: list[SchedulerError] = []
     backend.ask(lambda scheduler: scheduler.remove_job("none"), failed=refusals.append)
     qtbot.waitUntil(lambda: len(refusals) == 1)
@@ -74,7 +74,7 @@ def test_an_edit_in_the_window_is_yours(backend: Backend, qtbot: QtBot) -> None:
     assert actors == [YOU]
 
 
-def test_a_refusal_nobody_takes_is_reported(backend: Backend, qtbot: QtBot) -> None:
+def test_an_error_without_a_handler_is_logged(backend: Backend, qtbot: QtBot) -> None:
     with qtbot.waitSignal(backend.fault) as told:
         backend.ask(lambda scheduler: scheduler.remove_job("none"))
     assert told.args == ["there is no job 'none'"]
@@ -92,7 +92,7 @@ def test_a_fault_in_the_work_does_not_end_the_thread(
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_nothing_is_delivered_to_what_is_gone(backend: Backend, qtbot: QtBot) -> None:
+def test_nothing_is_delivered_to_deleted_objects(backend: Backend, qtbot: QtBot) -> None:
     answers: list[str] = []
     owner = QObject()
     begin = threading.Event()
@@ -109,7 +109,7 @@ def test_nothing_is_delivered_to_what_is_gone(backend: Backend, qtbot: QtBot) ->
     assert answers == ["next"]
 
 
-def test_what_is_cancelled_is_not_begun(backend: Backend, qtbot: QtBot) -> None:
+def test_a_cancelled_request_is_not_started(backend: Backend, qtbot: QtBot) -> None:
     done: list[str] = []
     begin = threading.Event()
     backend.ask(lambda _: begin.wait(10))
@@ -121,7 +121,7 @@ def test_what_is_cancelled_is_not_begun(backend: Backend, qtbot: QtBot) -> None:
     assert done == ["end"]
 
 
-def test_a_slow_question_does_not_hold_up_a_quick_one(backend: Backend, qtbot: QtBot) -> None:
+def test_a_slow_request_does_not_delay_a_quick_one(backend: Backend, qtbot: QtBot) -> None:
     answers: list[str] = []
     begin = threading.Event()
     backend.ask(lambda _: begin.wait(10), lambda _: answers.append("slow"), lane=Lane.SLOW)
@@ -167,7 +167,7 @@ def test_changes_made_here_are_reported_without_an_engine(backend: Backend, qtbo
     assert heard[0].kind is ChangeKind.JOB
 
 
-def test_a_closed_database_is_opened_anew(backend: Backend, qtbot: QtBot) -> None:
+def test_a_closed_database_is_opened_again(backend: Backend, qtbot: QtBot) -> None:
     names: list[list[str]] = []
     backend.ask(lambda scheduler: scheduler.add_job("backup", Every("1h")))
     backend.close_database()

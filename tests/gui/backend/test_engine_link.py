@@ -104,7 +104,7 @@ def test_a_store_that_is_gone_is_trouble_as_well(stage: Stage) -> None:
     assert stage.backend.trouble is None
 
 
-def test_what_changed_before_anybody_listened_is_read_anew(stage: Stage, qtbot: QtBot) -> None:
+def test_changes_before_the_first_subscriber_are_read_again(stage: Stage, qtbot: QtBot) -> None:
     stage.server.start()
     with qtbot.waitSignal(stage.backend.changed) as told:
         stage.thread.begun.emit()
@@ -143,7 +143,7 @@ while True:
 """
 
 
-def test_a_flood_does_not_hold_the_window_up(stage: Stage, qtbot: QtBot) -> None:
+def test_a_flood_of_changes_does_not_block_the_window(stage: Stage, qtbot: QtBot) -> None:
     """Who sends without an end gets a bounded part of the window's time, and of its memory."""
     path = socket_path(stage.scheduler.path)
     with subprocess.Popen([sys.executable, "-c", _FLOODS, path], stdout=subprocess.PIPE) as flooding:
@@ -169,7 +169,7 @@ def test_a_flood_does_not_hold_the_window_up(stage: Stage, qtbot: QtBot) -> None
         flooding.kill()
 
 
-def test_who_sends_a_line_without_an_end_is_hung_up_on(stage: Stage, qtbot: QtBot) -> None:
+def test_a_client_that_sends_an_endless_line_is_disconnected(stage: Stage, qtbot: QtBot) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(socket_path(stage.scheduler.path)))
         listener.listen()
@@ -181,14 +181,12 @@ def test_who_sends_a_line_without_an_end_is_hung_up_on(stage: Stage, qtbot: QtBo
             qtbot.waitUntil(lambda: stage.link._stream is None)
 
 
-def test_the_first_start_is_no_take_over(stage: Stage, qtbot: QtBot) -> None:
+def test_the_first_start_is_not_a_takeover(stage: Stage, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(stage.link.taken_over):
         stage.thread.begun.emit()
 
 
-def test_an_engine_that_says_nothing_is_looked_after(
-    stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_engine_is_checked(stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.backend.engine_link._POLL_MS", 10)
     # There is no socket to listen to, and nobody holds the engine's row.
     stage.thread.held.emit("the jobs are run by halo (process 7)")

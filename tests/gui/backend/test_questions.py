@@ -58,7 +58,7 @@ def test_the_oldest_comes_first_with_its_job_and_its_item(bench: Bench) -> None:
     )
 
 
-def test_what_would_do_something_is_taken_out_of_a_question(bench: Bench) -> None:
+def test_active_content_is_removed_from_a_question(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("fix", Manual())
     ask(bench.scheduler, job_id, "\x1b[31mred\x1b[0m\n\u202eleft\x00", work_id="a\nb\u2066")
     (question,) = read_questions(bench.scheduler)
@@ -90,7 +90,7 @@ def test_an_answer_starts_a_run_when_there_is_a_place(bench: Bench) -> None:
     assert run.trigger is Trigger.ANSWER
 
 
-def test_an_answer_waits_for_the_run_under_way(bench: Bench) -> None:
+def test_an_answer_waits_for_the_active_run(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("fix", Manual())
     question = _asked(bench, job_id)
     bench.scheduler.trigger(job_id)
@@ -110,7 +110,7 @@ def test_an_answer_waits_for_an_engine(bench: Bench) -> None:
     assert send_answer(bench.scheduler, question, "main") is Sent.WAITS_FOR_ENGINE
 
 
-def test_an_answer_comes_too_late_for_what_was_settled(bench: Bench) -> None:
+def test_an_answer_to_a_settled_question_comes_too_late(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("fix", Manual())
     asked = ask(bench.scheduler, job_id)
     (question,) = read_questions(bench.scheduler)

@@ -16,8 +16,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.model import Every, JobStatus, Outcome, Run, Situation, SituationKind, Source, Trigger
 from halo_scheduler.model.alarms import StoreTrouble, TroubleKind, UnrecordedEnd
 from halo_scheduler.rules.notices import Notice, NoticeKind
-from ui.backend.backend import Backend
-from ui.backend.store_trouble import ended_job, ended_run, ended_situation, still_running
+from ui.backend.backend import Backend, ended_job, ended_run, ended_situation, still_running
 from ui.main_window.table.job_rows import Column
 from ui.main_window.table.job_view import JobView
 from ui.main_window.window import MainWindow
@@ -32,13 +31,13 @@ _ENDS = {"job": _END}
 _RUN = Run(id="run", job_id="job", trigger=Trigger.SCHEDULE, source=Source.EVERY, started_at=NOW)
 
 
-def test_an_ended_run_has_its_true_end_and_duration() -> None:
+def test_an_ended_run_has_its_outcome_and_duration() -> None:
     ended = ended_run(_RUN, _ENDS)
     assert (ended.outcome, ended.duration_ms) == (Outcome.FAILURE, 90)
     assert still_running([_RUN, replace(_RUN, id="other")], _ENDS) == [replace(_RUN, id="other")]
 
 
-def test_its_job_is_no_longer_running() -> None:
+def test_the_job_of_an_ended_run_is_not_running() -> None:
     situation = ended_situation(Situation("job", "it", status=JobStatus.RUNNING), _ENDS)
     assert situation.kind is SituationKind.FAILING
     job = ended_job(replace(make_job("it", id="job"), status=JobStatus.RUNNING), _ENDS)

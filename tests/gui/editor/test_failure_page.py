@@ -10,6 +10,7 @@ from editor_desk import FULL, Bench, opened_bench
 from PySide6.QtWidgets import (
     QComboBox,
     QSpinBox,
+    QWidget,
 )
 from pytestqt.qtbot import QtBot
 
@@ -35,7 +36,7 @@ def test_a_policy_is_made(bench: Bench) -> None:
     desk.find(QSpinBox, "retryAttempts").setValue(3)
     desk.find(QSpinBox, "maxErrors").setValue(0)
     desk.find(QComboBox, "backoff").setCurrentIndex(1)
-    desk.find(QComboBox, "catchUp").setCurrentIndex(1)
+    desk.find(QComboBox, "catchUp").setCurrentIndex(2)
     desk.find(QComboBox, "notify").setCurrentIndex(3)
     desk.find(QComboBox, "group").setEditText(" web ")
     desk.find(QSpinBox, "jitter").setValue(7)
@@ -53,6 +54,17 @@ def test_a_policy_is_made(bench: Bench) -> None:
         limits=Limits(min_ms=60_000),
     )
     assert (spec.group, spec.enabled) == ("web", False)
+
+
+def test_each_missed_time_is_caught_up_to_a_limit(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    assert not desk.find(QSpinBox, "catchUpLimit").isVisibleTo(desk.find(QWidget, "optionsPage"))
+    desk.find(QComboBox, "catchUp").setCurrentIndex(1)
+    assert desk.find(QSpinBox, "catchUpLimit").isVisibleTo(desk.find(QWidget, "optionsPage"))
+    desk.find(QSpinBox, "catchUpLimit").setValue(24)
+    policy = desk.save().policy
+    assert (policy.catch_up, policy.catch_up_limit) == (CatchUp.ALL, 24)
 
 
 def test_limits_that_contradict_each_other_are_refused(bench: Bench) -> None:

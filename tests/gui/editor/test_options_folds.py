@@ -28,7 +28,7 @@ def _is_reading(desk: Desk) -> bool:
     return desk.find(QCheckBox, "readsLines").isChecked()
 
 
-def test_caps_are_set_and_told_in_words(bench: Bench) -> None:
+def test_daily_limits_are_set_and_summarised(bench: Bench) -> None:
     desk = bench.open(_PROMPT)
     assert desk.summary("capsFold") == "none"
     desk.press("hasRunsCap")
@@ -64,7 +64,7 @@ def test_an_amount_that_is_none_is_refused_beside_the_field(bench: Bench, text: 
     ]
 
 
-def test_an_amount_that_does_not_count_is_not_looked_at(bench: Bench) -> None:
+def test_an_unchecked_amount_is_not_validated(bench: Bench) -> None:
     desk = bench.open(replace(_PROMPT, policy=Policy(caps=Caps(cost_per_day=1))))
     desk.write("costCap", "lots")
     desk.press("hasCostCap")
@@ -78,7 +78,7 @@ def test_a_fault_leads_out_of_the_fold(bench: Bench) -> None:
     assert (desk.pages.currentRow(), desk.focus) == (PageNumber.OPTIONS, "costCap")
 
 
-def test_what_today_used_up_is_told_of_a_stored_job(bench: Bench) -> None:
+def test_todays_usage_of_a_stored_job_is_shown(bench: Bench) -> None:
     policy = Policy(caps=Caps(runs_per_day=3))
     job_id = bench.scheduler.add_job("ask", Every("1h"), Prompt(text="x"), policy=policy)
     job = bench.scheduler.get_job(job_id)
@@ -89,7 +89,7 @@ def test_what_today_used_up_is_told_of_a_stored_job(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("schedule", [Every("1h"), After("1h")])
-def test_a_cap_that_may_be_reached_is_reported_beside_the_schedule(
+def test_a_daily_limit_that_may_be_reached_is_shown_beside_the_schedule(
     bench: Bench, schedule: Every | After
 ) -> None:
     policy = Policy(caps=Caps(runs_per_day=3), time_limit="1m")
@@ -103,7 +103,7 @@ def test_a_new_job_used_up_nothing(bench: Bench) -> None:
     assert desk.label("usageToday") == ""
 
 
-def test_a_cap_on_costs_nobody_hears_of_is_warned_of(bench: Bench) -> None:
+def test_a_daily_cost_limit_without_output_commands_shows_a_warning(bench: Bench) -> None:
     desk = bench.open(replace(_PROMPT, policy=Policy(caps=Caps(cost_per_day=1))))
     assert desk.label("costUnread") == ""
     desk.press("readsLines")
@@ -134,7 +134,7 @@ def test_the_lines_of_prompts_are_read_and_those_of_others_are_not(bench: Bench)
         (HttpRequest(url="http://a"), False, False),
     ],
 )
-def test_switching_to_and_fro_comes_back_to_what_was_stored(
+def test_switching_back_and_forth_restores_the_stored_choice(
     bench: Bench, action: Prompt | Command | HttpRequest, reads_lines: bool | None, shown: bool
 ) -> None:
     spec = JobSpec(
@@ -149,7 +149,7 @@ def test_switching_to_and_fro_comes_back_to_what_was_stored(
     assert not desk.editor.has_unsaved_changes()
 
 
-def test_what_was_chosen_outlasts_a_change_of_the_kind(bench: Bench) -> None:
+def test_a_choice_survives_a_change_of_the_kind(bench: Bench) -> None:
     desk = bench.open(_PROMPT)
     desk.press("readsLines")
     desk.press("actionKind_http")
@@ -162,7 +162,7 @@ def _explained(desk: Desk) -> list[str]:
     return [text.split()[0] for text in texts if text.startswith(("::", '{"halo"'))]
 
 
-def test_the_lines_are_explained_once_somebody_looks(bench: Bench) -> None:
+def test_output_commands_are_explained_once_the_section_is_opened(bench: Bench) -> None:
     desk = bench.open(_PROMPT)
     assert _explained(desk) == []
     for _ in range(3):
@@ -170,7 +170,7 @@ def test_the_lines_are_explained_once_somebody_looks(bench: Bench) -> None:
     assert _explained(desk) == ["::cost", "::needs-input", "::progress", "::halo", "::halo"]
 
 
-def test_a_request_is_told_of_the_object_in_its_answer(bench: Bench) -> None:
+def test_for_a_request_the_object_in_its_response_is_explained(bench: Bench) -> None:
     desk = bench.open(replace(FULL, action=HttpRequest(url="http://a")))
     desk.press("linesFold")
     assert _explained(desk)[-1] == '{"halo":'

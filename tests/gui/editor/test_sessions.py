@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Every, Outcome, Policy, Prompt, Run, Scheduler, SchedulerError
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.model import Condition, JobSpec, MainsPower, Network, Proposal, StatusReason
 from halo_scheduler.model.messages import MessageKind, message, text_message
 from halo_scheduler.model.settings import Agent, Theme
@@ -91,7 +91,7 @@ def test_a_new_job_is_stored_and_its_editor_closes(stage: Stage, qtbot: QtBot) -
     qtbot.waitUntil(lambda: not stage.editors())
 
 
-def test_an_edit_changes_what_was_changed(stage: Stage, qtbot: QtBot) -> None:
+def test_an_edit_changes_only_the_edited_fields(stage: Stage, qtbot: QtBot) -> None:
     job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND, anchor_at=5)
     stage.editing.edit(job_id)
     editor = stage.editor()
@@ -103,7 +103,7 @@ def test_an_edit_changes_what_was_changed(stage: Stage, qtbot: QtBot) -> None:
     assert (job.name, job.anchor_at) == ("copy", 5)
 
 
-def test_what_was_changed_elsewhere_meanwhile_is_left_alone(stage: Stage, qtbot: QtBot) -> None:
+def test_changes_made_elsewhere_meanwhile_are_kept(stage: Stage, qtbot: QtBot) -> None:
     job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND)
     stage.editing.edit(job_id)
     editor = stage.editor()
@@ -221,7 +221,7 @@ def test_a_second_job_is_not_lost_by_closing_its_editor(stage: Stage) -> None:
     assert stage.editing.unsaved_names()
 
 
-def test_a_job_that_is_gone_is_said_so(stage: Stage, qtbot: QtBot) -> None:
+def test_a_job_that_was_removed_is_reported(stage: Stage, qtbot: QtBot) -> None:
     with qtbot.waitSignal(stage.editing._backend.fault) as told:
         stage.editing.edit("none")
     assert told.args == ["this job no longer exists"]
@@ -244,7 +244,7 @@ def test_an_unsaved_job_is_tried_without_a_trace(stage: Stage, monkeypatch: pyte
     assert stage.scheduler.get_run_log() == []
 
 
-def test_what_a_tried_prompt_cost_and_would_ask_is_reported(
+def test_the_cost_and_question_of_a_tested_prompt_are_shown(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[Run] = []
@@ -279,7 +279,7 @@ def test_an_agent_that_went_meanwhile_is_refused_beside_its_field(stage: Stage, 
     assert stage.scheduler.list_jobs() == []
 
 
-def test_what_is_being_tried_ends_with_its_editor(stage: Stage, qtbot: QtBot) -> None:
+def test_a_test_run_ends_with_its_editor(stage: Stage, qtbot: QtBot) -> None:
     stage.editing.new()
     editor = stage.editor()
     editor.test_requested.emit(_spec("backup"))
@@ -287,7 +287,7 @@ def test_what_is_being_tried_ends_with_its_editor(stage: Stage, qtbot: QtBot) ->
     qtbot.waitUntil(lambda: stage.engine.stopped == [1])
 
 
-def test_a_stored_job_is_tested_by_the_engine_as_it_is_edited(stage: Stage, qtbot: QtBot) -> None:
+def test_a_stored_job_is_tested_with_its_unsaved_changes(stage: Stage, qtbot: QtBot) -> None:
     job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND)
     stage.editing.edit(job_id)
     editor = stage.editor()
@@ -305,7 +305,7 @@ def test_another_job_of_the_chain_is_opened(stage: Stage) -> None:
     assert {editor.draft.job_id for editor in stage.editors()} >= {other}
 
 
-def test_a_condition_nobody_can_observe_is_refused_beside_it(
+def test_a_condition_that_cannot_be_observed_is_refused_beside_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def appearance(_condition: Condition) -> ConditionState:
@@ -322,7 +322,7 @@ def test_a_condition_nobody_can_observe_is_refused_beside_it(
     assert stage.scheduler.list_jobs() == []
 
 
-def test_what_a_test_of_an_unsaved_job_proposes_is_shown(stage: Stage) -> None:
+def test_the_hint_of_a_test_of_an_unsaved_job_is_shown(stage: Stage) -> None:
     stage.editing.new_from(_spec("own"))
     editor = stage.editor()
     editor.test_requested.emit(_spec("own"))

@@ -18,7 +18,7 @@ from halo_scheduler.model import (
     Network,
     Notify,
 )
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from ui.editor.summary import (
     action_summary,
     conditions_summary,
@@ -62,7 +62,7 @@ def test_a_long_command_is_cut() -> None:
         (Policy(time_limit="90s", retry=Retry(attempts=3)), "stops after 90 s · retries 3 times"),
     ],
 )
-def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
+def test_the_summary_of_failures(policy: Policy, words: str) -> None:
     assert failure_summary(policy.time_limit, policy.retry) == words
 
 
@@ -76,6 +76,7 @@ def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
             True,
             "no catch-up · notifies about every run · web",
         ),
+        (Policy(catch_up=CatchUp.ALL, notify=Notify.SETTINGS), None, True, "catches up each missed run"),
         (Policy(notify=Notify.NONE), None, False, "disabled · catches up once · no notifications"),
         (Policy(), None, True, "catches up once · notifies about failures"),
         (
@@ -111,13 +112,13 @@ def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) 
         ((Network(host="nas", port=22),), "90m", InQuietTime.WAIT, "nas:22 to answer · waits up to 90 min"),
     ],
 )
-def test_what_is_waited_for(
+def test_the_summary_of_conditions(
     conditions: tuple[Condition, ...], deadline: str | None, in_quiet_time: InQuietTime, words: str
 ) -> None:
     assert conditions_summary(conditions, deadline, in_quiet_time) == words
 
 
-def test_what_follows() -> None:
+def test_the_summary_of_next_jobs() -> None:
     followers = tuple(Follower(job_id=str(on), on=on) for on in FollowOn)
     names = ("a", "x" * 100, "")
     words = f"a on success · {'x' * 39}… on failure · a job always"
@@ -152,5 +153,5 @@ def test_intervals_are_short() -> None:
         (Caps(runs_per_day=1, cost_per_day=2), "at most 1 run and a cost of 2.00 a day"),
     ],
 )
-def test_caps_in_words(caps: Caps, words: str) -> None:
+def test_the_summary_of_daily_limits(caps: Caps, words: str) -> None:
     assert daily_limit_words(caps) == words

@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QLabel,
+    QPlainTextEdit,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -77,7 +78,7 @@ def test_the_question_is_answered_by_keys_and_withdrawn_by_typing_on(bench: Benc
     assert not desk.editor.isVisible()
 
 
-def test_what_was_stored_closes_without_asking(bench: Bench) -> None:
+def test_an_unchanged_editor_closes_without_asking(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("name", "other")
     desk.save()
@@ -155,6 +156,19 @@ def test_the_end_of_a_test_is_reported_with_its_code(bench: Bench) -> None:
     assert desk.find(QLabel, "trialWords").text() == "Succeeded, exit code 0"
 
 
+@pytest.mark.parametrize(("status", "is_at_beginning"), [(200, True), (None, False)])
+def test_the_status_and_headers_of_a_tested_request_are_in_sight(
+    bench: Bench, qtbot: QtBot, status: int | None, is_at_beginning: bool
+) -> None:
+    desk = bench.open(FULL)
+    desk.editor.show_test_started()
+    desk.editor.feed_test(b"HTTP 200 OK\n" + b"line\n" * 500)
+    desk.editor.show_test_ended(replace(_run(Outcome.SUCCESS), http_status=status))
+    screen = desk.find(QPlainTextEdit, "outputScreen")
+    qtbot.waitUntil(lambda: screen.verticalScrollBar().maximum() > 0)
+    assert (screen.verticalScrollBar().value() == 0) is is_at_beginning
+
+
 def test_the_end_of_a_test_is_reported_with_its_cost_and_its_note(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.editor.show_test_started()
@@ -164,7 +178,7 @@ def test_the_end_of_a_test_is_reported_with_its_cost_and_its_note(bench: Bench) 
     assert desk.find(QLabel, "trialWords").text() == words
 
 
-def test_what_a_test_run_proposes_is_reported(bench: Bench) -> None:
+def test_the_hint_of_a_test_run_is_shown(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.editor.show_test_started()
     proposal = Proposal(every_ms=300_000, ttl_ms=3_600_000, reason="queue is long")
@@ -173,7 +187,7 @@ def test_what_a_test_run_proposes_is_reported(bench: Bench) -> None:
     assert words == "Succeeded · hint: every 5 min for 1 h: queue is long"
 
 
-def test_a_test_run_of_a_prompt_is_asked_for_as_it_stands(bench: Bench) -> None:
+def test_a_test_run_of_a_prompt_uses_the_form(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.press("actionKind_prompt")
     desk.write_text("promptText", "sum up {{date}}")
@@ -183,7 +197,7 @@ def test_a_test_run_of_a_prompt_is_asked_for_as_it_stands(bench: Bench) -> None:
     assert (spec.action.text, spec.action.environment) == ("sum up {{date}}", command_of(FULL).environment)
 
 
-def test_what_cannot_be_run_cannot_be_tested(bench: Bench) -> None:
+def test_an_invalid_action_cannot_be_tested(bench: Bench) -> None:
     desk = bench.open()
     assert not desk.find(QAbstractButton, "testButton").isEnabled()
 
@@ -199,7 +213,7 @@ def _run(outcome: Outcome, error: str = "") -> Run:
     return Run(id="r", job_id="j", trigger=Trigger.TEST, source=Source.MANUAL, outcome=outcome, error=error)
 
 
-def test_a_test_run_needs_no_more_than_what_to_run(bench: Bench) -> None:
+def test_a_test_run_needs_only_a_valid_action(bench: Bench) -> None:
     desk = bench.open()
     desk.write("commandLine", "echo hello")
     desk.press("scheduleKind_cron")

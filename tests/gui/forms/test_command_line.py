@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_scheduler import ScheduleError
 from halo_scheduler.model.settings import PRESETS, Agent, Delivery
-from ui.forms.command_line import agent_line, delivery_of, join_line, shell_signs, split_line, with_delivery
+from ui.forms.command_line import agent_line, delivery_of, shell_signs, split_line, with_delivery
 
 
 @given(st.lists(st.text(), max_size=8).map(tuple))
-def test_what_is_joined_splits_again(arguments: tuple[str, ...]) -> None:
-    assert split_line(join_line(arguments)) == arguments
+def test_joined_arguments_split_again(arguments: tuple[str, ...]) -> None:
+    assert split_line(shlex.join(arguments)) == arguments
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_an_open_quote_is_refused_with_a_sentence(line: str, fault: str) -> None
         ("echo 'open", []),
     ],
 )
-def test_what_only_a_shell_would_act_upon_is_noticed(line: str, expected: list[str]) -> None:
+def test_characters_that_only_a_shell_interprets_are_detected(line: str, expected: list[str]) -> None:
     assert shell_signs(line) == expected
 
 
@@ -64,16 +66,14 @@ def test_what_only_a_shell_would_act_upon_is_noticed(line: str, expected: list[s
         (("my agent", "--file={prompt_file}", ""), "'my agent' '--file={prompt_file}' ''"),
     ],
 )
-def test_a_line_splits_into_what_it_was_made_of(argv: tuple[str, ...], line: str) -> None:
+def test_a_line_splits_into_its_arguments(argv: tuple[str, ...], line: str) -> None:
     assert agent_line(argv) == line
     assert split_line(line) == argv
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("delivery", Delivery)
-def test_whatever_way_is_chosen_is_the_way_the_agent_gets_its_prompt(
-    preset: Agent, delivery: Delivery
-) -> None:
+def test_the_chosen_way_is_how_the_agent_gets_its_prompt(preset: Agent, delivery: Delivery) -> None:
     changed = with_delivery(preset.argv, delivery)
     assert Agent(name="a", argv=changed).delivery is delivery
     assert delivery_of(changed) is delivery

@@ -8,7 +8,7 @@ from halo_scheduler import Every, ScheduleError
 from ui.forms.fields import Findings, Problem, as_sentence, is_under
 
 
-def test_what_is_refused_is_noted_under_its_path_and_the_rest_goes_on() -> None:
+def test_an_error_is_recorded_under_its_path_and_reading_continues() -> None:
     findings = Findings()
     assert findings.take("schedule", lambda: Every("5x")) is None
     assert findings.take("schedule", lambda: Every("5m")) == Every("5m")
@@ -17,7 +17,7 @@ def test_what_is_refused_is_noted_under_its_path_and_the_rest_goes_on() -> None:
     assert "the unit is unknown" in problem.message
 
 
-def test_what_stands_for_itself_keeps_its_own_path() -> None:
+def test_an_error_with_its_own_path_keeps_it() -> None:
     def refuse() -> None:
         raise ScheduleError("is empty", path="name")
 
@@ -63,5 +63,7 @@ def test_a_message_becomes_a_sentence(message: str, sentence: str) -> None:
         ("action", "action.argv", False),
     ],
 )
-def test_a_path_belongs_to_the_field_it_lies_in(path: str, field: str, expected: bool) -> None:
+def test_an_error_belongs_to_the_field_with_the_longest_matching_path(
+    path: str, field: str, expected: bool
+) -> None:
     assert is_under(path, field) is expected

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import QuietTime, Weekday
 from ui.forms.quiet_times import called, day_name, end_words, holds_words, now_words, quiet_line
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin", "qapp")
@@ -31,7 +31,7 @@ _MORNING: dict[str, Any] = {"start": "08:00", "end": "10:00"}
         ({"group": "\u202e<b>"}, "Every day, 22:00 to 06:00 · group \\u202e<b>"),
     ],
 )
-def test_what_a_quiet_time_says(fields: dict[str, Any], words: str) -> None:
+def test_quiet_hours_in_words(fields: dict[str, Any], words: str) -> None:
     assert quiet_line(QuietTime(**fields)) == words
 
 
@@ -46,11 +46,11 @@ def test_what_a_quiet_time_says(fields: dict[str, Any], words: str) -> None:
         ("18:00", "24:00", "Ends at midnight."),
     ],
 )
-def test_on_which_day_it_ends_is_said_where_it_is_not_obvious(start: str, end: str, words: str) -> None:
+def test_the_end_day_is_named_where_it_is_not_obvious(start: str, end: str, words: str) -> None:
     assert end_words(start, end) == words
 
 
-def test_one_without_a_name_is_called_what_it_is() -> None:
+def test_quiet_hours_without_a_name_have_a_default_name() -> None:
     assert called(QuietTime()) == "Quiet hours"
     assert called(QuietTime(name="Nights")) == "Nights"
 
@@ -59,7 +59,7 @@ def test_the_days_have_their_names() -> None:
     assert [day_name(day)[:3].lower() for day in Weekday] == list(Weekday)
 
 
-def test_whether_it_holds_now_is_reported_with_its_end() -> None:
+def test_quiet_hours_that_apply_now_are_shown_with_their_end() -> None:
     assert holds_words(QuietTime(), _NOW) == ""
     assert holds_words(QuietTime(group="web", **_MORNING), _NOW) == "Quiet now until 10:00"
     assert holds_words(QuietTime(start="08:00", end="07:00"), _NOW) == "Quiet now until tomorrow 07:00"

@@ -27,7 +27,7 @@ def test_the_reminder_reminds() -> None:
     assert TEMPLATES["reminder"].spec.action == Reminder(title="Time to stand up and stretch")
 
 
-def test_the_website_check_goes_on_while_the_site_is_down() -> None:
+def test_the_website_check_keeps_running_while_the_site_is_down() -> None:
     policy = TEMPLATES["website"].spec.policy
     assert (policy.max_errors, policy.time_limit, policy.notify) == (0, "30s", Notify.FAILURES)
 

@@ -83,7 +83,7 @@ def test_other_numbers_point_at_nothing(chart: DayChart) -> None:
     assert chart.accessibleDescription() == ""
 
 
-def test_the_drawing_changes_with_what_it_shows(chart: DayChart) -> None:
+def test_the_drawing_changes_with_its_data(chart: DayChart) -> None:
     full = chart.grab().toImage()
     chart.set_span(DaySpan(_FIRST, _FIRST))
     faint = chart.grab().toImage()
@@ -103,7 +103,7 @@ def test_one_failure_among_thousands_can_be_seen() -> None:
     assert sum(heights.values()) == pytest.approx(90.0)
 
 
-def test_a_day_without_runs_says_so() -> None:
+def test_a_day_without_runs_is_described() -> None:
     assert bucket_words(_BUCKETS[2]) == "Wed 18 Nov: no runs"
 
 

@@ -33,11 +33,11 @@ def test_the_last_days_end_with_today_which_is_not_over() -> None:
 
 
 @pytest.mark.parametrize(("day", "is_held"), [(8, False), (9, True), (12, True), (13, False)])
-def test_a_span_holds_its_days(day: int, is_held: bool) -> None:
+def test_a_span_contains_its_days(day: int, is_held: bool) -> None:
     assert DaySpan(date(2027, 1, 9), date(2027, 1, 12)).holds(date(2027, 1, day)) is is_held
 
 
-def test_a_span_without_ends_holds_every_day() -> None:
+def test_a_span_without_ends_contains_every_day() -> None:
     assert DaySpan().holds(date(1999, 1, 1))
     assert DaySpan().since is None
 

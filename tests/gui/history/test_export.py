@@ -124,7 +124,7 @@ def test_a_lone_surrogate_does_not_end_the_export(tmp_path: Path) -> None:
     assert json.loads(path.read_text("utf-8"))[0]["id"] == "r1"
 
 
-def test_what_is_not_complete_is_no_file(tmp_path: Path) -> None:
+def test_an_incomplete_export_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("from before")
     exporting = export(path, Format.CSV, [*_page(_run()), *_page(_run(id="r2"))])
@@ -135,6 +135,6 @@ def test_what_is_not_complete_is_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+def test_an_unwritable_destination_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"could not write runs\.csv: .*; choose another location"):
         list(export(tmp_path / "none" / "runs.csv", Format.CSV, _page(_run())))

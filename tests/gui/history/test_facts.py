@@ -11,6 +11,7 @@ from chain_waits import BEHIND, let_chain_wait
 from halo_scheduler import Manual, Scheduler
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Follower, Outcome, Proposal, Run, SkipReason, Source, Trigger
+from ui.history import facts as facts_module
 from ui.history.choice import JobName
 from ui.history.facts import (
     Fact,
@@ -103,15 +104,22 @@ def test_a_request_ends_with_its_status(status: int, words: str) -> None:
         ({"outcome": Outcome.SUCCESS}, ""),
     ],
 )
-def test_what_went_wrong_is_a_sentence(rest: dict[str, Any], sentence: str) -> None:
+def test_problems_are_shown_as_sentences(rest: dict[str, Any], sentence: str) -> None:
     assert problem_of(_run(**rest)) == sentence
+
+
+def test_an_error_without_words_of_its_own_has_those_of_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts_module, "ERRORS", (Outcome.CANCELLED,))
+    run = _run(outcome=Outcome.CANCELLED)
+    assert problem_of(run) == "Failed without an error message."
+    assert advice_of(run) == "Check the output, then run again or edit the job."
 
 
 def test_a_problem_of_any_length_stays_readable() -> None:
     assert len(problem_of(_run(outcome=Outcome.FAILURE, error="x" * 10_000))) < 1_100
 
 
-def test_what_a_run_cost_and_worked_on_is_reported() -> None:
+def test_the_cost_and_the_work_item_of_a_run_are_shown() -> None:
     facts = _facts(_run(cost=0.12, work_id="42", work_title="Fix the login"))
     assert facts["Cost"] == "0.12"
     assert facts["Work item"] == "42 · Fix the login"
@@ -129,7 +137,7 @@ def test_what_a_run_cost_and_worked_on_is_reported() -> None:
         ("https://kim:secret@tracker.example/", ""),
     ],
 )
-def test_only_what_a_browser_shows_can_be_opened(url: str, address: str) -> None:
+def test_only_web_addresses_can_be_opened(url: str, address: str) -> None:
     (fact,) = (fact for fact in facts_of(_run(work_url=url), _NOW) if fact.name == "URL")
     assert (fact.value, fact.copied, fact.address) == (url, url, address)
 
@@ -142,7 +150,7 @@ def test_an_address_is_copied_without_anything_that_acts() -> None:
     assert fact.address == ""
 
 
-def test_an_answer_is_what_started_its_run() -> None:
+def test_a_run_started_by_an_answer_says_so() -> None:
     facts = _facts(_run(trigger=Trigger.ANSWER, source=Source.MANUAL))
     assert facts["Started by"] == "your answer"
     assert "Schedule" not in facts
@@ -197,7 +205,7 @@ def test_each_problem_has_a_way_out(outcome: Outcome) -> None:
         (2, "disk full", "2 times: the disk was full"),
     ],
 )
-def test_what_was_passed_over_is_counted(count: int, reason: str, words: str) -> None:
+def test_coalesced_slots_are_counted(count: int, reason: str, words: str) -> None:
     assert passed_words(_run(passed_over=count, passed_reason=reason)) == words
 
 
@@ -217,7 +225,7 @@ def test_every_source_has_words(source: Source) -> None:
         (Proposal(next_ms=60_000, reason="two\nlines"), "a run 1 min later: two ↵ lines"),
     ],
 )
-def test_what_a_run_proposed_is_reported(proposal: Proposal | None, words: str) -> None:
+def test_the_hint_of_a_run_is_shown(proposal: Proposal | None, words: str) -> None:
     assert proposal_words(proposal) == words
     assert _facts(_run(proposal=proposal)).get("Hint", "") == words
 
@@ -242,7 +250,7 @@ def test_a_chain_run_leads_to_the_run_that_started_it_and_to_those_it_started() 
     assert facts_of(skipped, _NOW, relations)[-3].name == "Triggered by"
 
 
-def test_what_still_waits_after_a_run_is_reported(tmp_path: Path) -> None:
+def test_waiting_next_jobs_of_a_run_are_shown(tmp_path: Path) -> None:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as scheduler:
         then = scheduler.add_job("re<b>port</b>", Manual())
         first = scheduler.add_job("backup", Manual(), followers=(Follower(job_id=then),))
@@ -252,7 +260,7 @@ def test_what_still_waits_after_a_run_is_reported(tmp_path: Path) -> None:
     assert facts_of(run, _NOW, relations)[-1] == Fact("Triggered", "re<b>port</b> (waiting)")
 
 
-def test_of_a_run_whose_cause_is_no_longer_in_the_log_it_is_told_that_there_was_one() -> None:
+def test_a_cause_that_was_pruned_is_still_mentioned() -> None:
     run = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="gone")
     assert _facts(run)["Started by"] == "another job"
 
@@ -264,28 +272,28 @@ def test_of_a_run_whose_cause_is_no_longer_in_the_log_it_is_told_that_there_was_
         ("quiet time", "2 times: it waited until quiet hours ended"),
     ],
 )
-def test_times_that_were_passed_over_while_a_job_waited_say_why(reason: str, words: str) -> None:
+def test_slots_coalesced_while_a_job_waited_give_the_reason(reason: str, words: str) -> None:
     assert passed_words(_run(passed_over=2, passed_reason=reason)) == words
 
 
-def test_what_a_paused_follower_needs_is_told_only_where_it_was_to_follow() -> None:
+def test_advice_on_a_paused_next_job_is_given_only_for_chain_runs() -> None:
     skipped = {"outcome": Outcome.SKIPPED, "reason": SkipReason.PAUSED, "started_at": None}
     assert "Resume this job" in advice_of(_run(trigger=Trigger.CHAIN, **skipped))
     assert advice_of(_run(**skipped)) == ""
 
 
 @pytest.mark.parametrize("reason", [SkipReason.CONDITION, SkipReason.QUIET_TIME])
-def test_what_waited_in_vain_can_be_manual_run(reason: SkipReason) -> None:
+def test_advice_after_unmet_conditions_suggests_a_manual_run(reason: SkipReason) -> None:
     run = _run(outcome=Outcome.SKIPPED, reason=reason, started_at=None)
     assert problem_of(run).startswith("Did not run: it")
     assert advice_of(run).startswith("Manual runs ignore")
 
 
-def test_a_run_that_never_started_was_started_by_nobody() -> None:
+def test_a_run_that_never_started_has_no_starter() -> None:
     run = _run(outcome=Outcome.MISSED, started_at=None)
     assert "Started by" not in _facts(run)
 
 
-def test_what_a_run_was_given_is_reported() -> None:
+def test_the_parameters_and_input_of_a_run_are_shown() -> None:
     facts = _facts(_run(parameters={"mode": "a\nb"}, input_bytes=1))
-    assert (facts["Parameters"], facts["Input"]) == ("mode=a\nb", "1 byte")
+    assert (facts["Parameters"], facts["Input"]) == (r'mode="a\nb"', "1 byte")

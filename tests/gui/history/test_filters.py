@@ -90,7 +90,7 @@ def test_a_day_that_is_picked_twice_is_let_go(filters: Filters) -> None:
     assert filters.period is Period.WEEK
 
 
-def test_who_started_it_can_be_chosen(filters: Filters) -> None:
+def test_runs_can_be_filtered_by_trigger(filters: Filters) -> None:
     _choose(filters, "triggerFilter", Trigger.MANUAL)
     assert filters.choice().trigger is Trigger.MANUAL
     _choose(filters, "triggerFilter", Trigger.ANSWER)
@@ -194,3 +194,21 @@ def test_a_job_chosen_from_elsewhere_shows_its_name(filters: Filters, past: Past
     filters.set_job(past.job("backup"))
     picker = child(filters, JobPicker)
     qtbot.waitUntil(lambda: picker.currentText() == "backup")
+
+
+@pytest.mark.usefixtures("styled")
+def test_dates_get_a_row_of_their_own_where_words_would_be_cut(filters: Filters) -> None:
+    # As in a window that is narrower than a row of filters.
+    filters.setMinimumWidth(1)
+    filters.resize(1_100, filters.height())
+    trigger, period = (child(filters, QComboBox, f"{name}Filter") for name in ("trigger", "period"))
+    assert trigger.y() == period.y()
+    filters.pick_days(DaySpan(date(2027, 1, 1), date(2027, 1, 2)))
+    filters.resize(620, filters.height())
+    QTest.qWait(0)
+    assert trigger.y() < period.y()
+    shown = (trigger, period, child(filters, QPushButton, "clearFilters"))
+    assert all(one.width() >= one.sizeHint().width() for one in shown)
+    filters.resize(1_100, filters.height())
+    QTest.qWait(0)
+    assert trigger.y() == period.y()

@@ -76,7 +76,7 @@ def _is_shown(pane: RunPane, name: str) -> bool:
     return child(pane, QPushButton, name).isVisible()
 
 
-def test_without_a_run_it_says_what_it_is_for(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+def test_without_a_run_the_pane_explains_itself(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     assert child(pane, QLabel, "paneHint").isVisible()
     assert pane.findChild(OutputView) is None
     pane.show_run(past.run(past.job()), JobName("backup"))
@@ -88,7 +88,7 @@ def test_without_a_run_it_says_what_it_is_for(past: Past, pane: RunPane, qtbot: 
     assert not child(pane, OutputView).isVisible()
 
 
-def test_a_failure_tells_why_and_what_to_do(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+def test_a_failure_shows_the_reason_and_advice(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     run = past.run(
         past.job(), outcome=Outcome.FAILURE, error="<b>no</b> space left", exit_code=28, output=b"log"
     )
@@ -106,7 +106,7 @@ def test_a_success_needs_no_note(past: Past, pane: RunPane) -> None:
     assert not _is_shown(pane, "stopButton")
 
 
-def test_what_never_started_has_no_output(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+def test_a_run_that_never_started_has_no_output(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     job = past.job()
     pane.show_run(past.run(job), JobName("backup"))
     qtbot.waitUntil(lambda: pane.findChild(OutputView) is not None)
@@ -115,7 +115,7 @@ def test_what_never_started_has_no_output(past: Past, pane: RunPane, qtbot: QtBo
     assert child(pane, QPushButton, "runAgainButton").text() == "Run now"
 
 
-def test_the_key_that_runs_it_works_whatever_the_button_says(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+def test_the_run_shortcut_works_with_every_button_text(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     job_id = past.job()
     with qtbot.waitActive(pane):
         pane.activateWindow()
@@ -160,7 +160,7 @@ def test_the_time_counts_only_while_it_is_seen(past: Past, pane: RunPane, clock:
         ("stopButton", "stop_requested", {"outcome": Outcome.RUNNING, "finished_at": None}),
     ],
 )
-def test_buttons_tell_what_is_wanted(
+def test_buttons_emit_their_requests(
     button: str, signal: str, rest: dict[str, Any], past: Past, pane: RunPane
 ) -> None:
     run = past.run(past.job(), **rest)
@@ -296,7 +296,7 @@ def test_a_run_that_was_given_an_answer_tells_to_what(past: Past, pane: RunPane,
     assert _words(pane, "questionAnswer") == "main, please"
 
 
-def test_what_was_settled_while_nobody_looked_is_reported_when_somebody_does(
+def test_a_question_settled_while_hidden_is_updated_when_shown(
     past: Past, pane: RunPane, qtbot: QtBot
 ) -> None:
     run, question = _asked(past)
@@ -309,7 +309,7 @@ def test_what_was_settled_while_nobody_looked_is_reported_when_somebody_does(
     assert not _is_shown(pane, "answerQuestionButton")
 
 
-def test_a_dismissed_question_says_so(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+def test_a_dismissed_question_is_shown_as_dismissed(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     run, question = _asked(past)
     past.scheduler.questions.dismiss(question.id)
     pane.show_run(run, JobName("backup"))
@@ -347,7 +347,7 @@ def _links(pane: RunPane) -> list[str]:
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
-def test_a_run_leads_to_what_started_it_and_what_it_started(
+def test_a_run_links_to_its_cause_and_its_effects(
     past: Past, backend: Backend, pane: RunPane, qtbot: QtBot
 ) -> None:
     last = past.job("mail")

@@ -119,7 +119,7 @@ def test_the_next_page_is_asked_for_before_the_end(past: Past, model: RunTableMo
         (Choice(run_ids=("old", "failed", "gone")), ["failed", "old"]),
     ],
 )
-def test_only_what_was_chosen_is_shown(
+def test_only_runs_that_match_the_filter_are_shown(
     choice: Choice, expected: list[str], past: Past, model: RunTableModel, qtbot: QtBot
 ) -> None:
     job_id = past.job()
@@ -171,7 +171,7 @@ def test_a_run_that_no_longer_fits_goes(
     qtbot.waitUntil(lambda: model.rowCount() == 0)
 
 
-def test_what_was_not_chosen_does_not_come(
+def test_a_new_run_that_does_not_match_is_not_shown(
     past: Past, backend: Backend, model: RunTableModel, qtbot: QtBot
 ) -> None:
     job_id, other = past.job("one"), past.job("other")
@@ -184,7 +184,7 @@ def test_what_was_not_chosen_does_not_come(
     assert stranger.id not in _ids(model)
 
 
-def test_when_anything_may_have_changed_all_is_looked_at(
+def test_after_an_unknown_change_everything_is_read_again(
     past: Past, backend: Backend, model: RunTableModel, qtbot: QtBot
 ) -> None:
     job_id = past.job()
@@ -208,7 +208,7 @@ def test_a_job_that_is_renamed_is_shown_so(past: Past, model: RunTableModel, qtb
     qtbot.waitUntil(lambda: _cells(model)[Column.JOB] == "new")
 
 
-def test_changes_wait_until_someone_looks(
+def test_changes_are_not_read_while_hidden(
     past: Past, backend: Backend, model: RunTableModel, qtbot: QtBot
 ) -> None:
     job_id = past.job()
@@ -233,7 +233,7 @@ def test_words_are_searched_in_the_output(past: Past, model: RunTableModel, qtbo
     assert not model.canFetchMore()
 
 
-def test_a_search_that_is_stopped_keeps_what_it_found(past: Past, model: RunTableModel, qtbot: QtBot) -> None:
+def test_a_stopped_search_keeps_its_results(past: Past, model: RunTableModel, qtbot: QtBot) -> None:
     past.run(past.job(), output=b"text")
     model.show(Choice(text="text"))
     model.stop_search()
@@ -242,7 +242,7 @@ def test_a_search_that_is_stopped_keeps_what_it_found(past: Past, model: RunTabl
     assert model.rowCount() == 1
 
 
-def test_what_went_wrong_is_kept_as_a_sentence(
+def test_an_error_is_kept_as_a_sentence(
     past: Past, model: RunTableModel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:

@@ -9,7 +9,8 @@ import pytest
 from asking import ask
 from finding import child
 from past_runs import DAY, MINUTE, NOW, Past
-from PySide6.QtCore import QPoint, QStandardPaths, Qt
+from PySide6.QtCore import QPoint, QStandardPaths, Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QSplitter
 from pytestqt.qtbot import QtBot
@@ -115,7 +116,7 @@ def test_the_newest_run_is_shown_with_its_output(past: Past, window: HistoryWind
     assert child(window, QLabel, "listStatus").text() == "2 runs"
 
 
-def test_what_cannot_be_read_is_reported(
+def test_a_read_error_is_reported(
     past: Past, window: HistoryWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -163,9 +164,7 @@ def test_one_run_is_shown_among_those_of_its_job(
     assert window.model.choice.job_id == job_id
 
 
-def test_a_run_deep_in_the_past_of_a_busy_day_is_shown_all_the_same(
-    past: Past, window: HistoryWindow, qtbot: QtBot
-) -> None:
+def test_an_old_run_of_a_busy_day_can_be_shown(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
     first, *_ = past.runs(past.job(), 250, NOW - 3_600_000)
     _open(window, qtbot)
     window.show_run(first.id)
@@ -202,7 +201,7 @@ def test_the_runs_of_a_notice_are_shown_until_something_else_is_chosen(
 @pytest.mark.parametrize(
     ("button", "signal"), [("runAgainButton", "run_again_requested"), ("editJobButton", "edit_job_requested")]
 )
-def test_what_is_wanted_is_reported(
+def test_requests_are_emitted(
     button: str, signal: str, past: Past, window: HistoryWindow, qtbot: QtBot
 ) -> None:
     run = past.run(past.job())
@@ -226,7 +225,7 @@ def test_an_open_question_is_answered_elsewhere(past: Past, window: HistoryWindo
 # --- Going through it -------------------------------------------------------------------------------
 
 
-def test_new_runs_do_not_move_what_is_being_read(
+def test_new_runs_do_not_move_the_selected_one(
     past: Past, backend: Backend, window: HistoryWindow, qtbot: QtBot
 ) -> None:
     job_id = past.job()
@@ -307,7 +306,7 @@ def test_escape_never_closes_the_window_but_ctrl_w_does(window: HistoryWindow, q
     assert not window.isVisible()
 
 
-def test_the_chart_and_the_output_show_what_a_search_has_found(
+def test_the_chart_and_the_output_show_search_results(
     past: Past, window: HistoryWindow, qtbot: QtBot
 ) -> None:
     job_id = past.job()
@@ -327,6 +326,13 @@ def test_the_chart_and_the_output_show_what_a_search_has_found(
     field.clear()
     QTest.keyClick(field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: words.text() == "4 runs")
+
+
+def test_a_young_history_is_charted_as_a_week(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
+    past.run(past.job())
+    _open(window, qtbot)
+    qtbot.waitUntil(lambda: child(window, QLabel, "overviewWords").text() == "1 run")
+    assert len(child(window, DayChart, "dayChart")._buckets) == 7
 
 
 @pytest.mark.parametrize("size", [(640, 420), (1180, 420), (900, 420), (1366, 700)])
@@ -353,7 +359,7 @@ def test_the_chart_counts_and_a_click_chooses_a_day(past: Past, window: HistoryW
     words = child(window, QLabel, "overviewWords")
     qtbot.waitUntil(lambda: words.text() == "3 runs, 1 failed")
     chart = child(window, DayChart)
-    place = chart.column_rect(28).center().toPoint()
+    place = chart.column_rect(5).center().toPoint()
     QTest.mouseMove(chart, place)
     qtbot.waitUntil(lambda: words.text() == "Thu 14 Jan: 1 failed")
     QTest.mouseClick(chart, Qt.MouseButton.LeftButton, pos=place)
@@ -362,7 +368,7 @@ def test_the_chart_counts_and_a_click_chooses_a_day(past: Past, window: HistoryW
     qtbot.waitUntil(lambda: window.model.rowCount() == 3)
 
 
-def test_the_chart_follows_what_ends(
+def test_the_chart_is_updated_when_runs_end(
     past: Past, backend: Backend, window: HistoryWindow, qtbot: QtBot
 ) -> None:
     job_id = past.job()
@@ -386,7 +392,7 @@ def test_a_narrow_window_puts_the_run_below_the_list(past: Past, window: History
 # --- Export -----------------------------------------------------------------------------------------
 
 
-def test_what_is_shown_is_exported(
+def test_the_export_contains_the_shown_runs(
     past: Past, window: HistoryWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _place: str(tmp_path))
@@ -406,6 +412,12 @@ def test_what_is_shown_is_exported(
     lines = (tmp_path / "runs.csv").read_text("utf-8-sig").splitlines()
     assert len(lines) == 451
     assert all("'=evil" in line for line in lines[1:])
+    shown = child(window, QPushButton, "exportOpen")
+    assert shown.isVisible()
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    shown.click()
+    assert opened == [QUrl.fromLocalFile(str(tmp_path))]
 
 
 def test_hits_of_a_search_are_exported(

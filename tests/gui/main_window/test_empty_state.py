@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 
 from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from ui.forms.templates import TEMPLATES
-from ui.main_window.empty_state import EmptyState, NoMatch
+from ui.main_window.empty_state import EmptyState, NoMatch, TemplateCard
 from ui.style.theme import Appearance
 
 
@@ -31,14 +33,14 @@ def test_a_newcomer_can_begin_with_an_empty_job_or_any_template(qtbot: QtBot) ->
     assert wanted == [None, *TEMPLATES]
 
 
-def test_a_newcomer_can_import_what_another_scheduler_ran(qtbot: QtBot) -> None:
+def test_the_empty_page_offers_to_import_jobs(qtbot: QtBot) -> None:
     state = EmptyState(Appearance())
     qtbot.addWidget(state)
     with qtbot.waitSignal(state.import_wanted):
         _click(state, "emptyImportButton")
 
 
-def test_a_card_can_be_chosen_by_key_and_tells_what_it_is(qtbot: QtBot) -> None:
+def test_a_template_card_works_with_the_keyboard_and_describes_itself(qtbot: QtBot) -> None:
     state = EmptyState(Appearance())
     qtbot.addWidget(state)
     card = state.findChild(QAbstractButton, "template-backup")
@@ -67,3 +69,58 @@ def test_in_a_low_window_nothing_covers_anything(qtbot: QtBot) -> None:
     places = [QRect(one.mapTo(state, QPoint(0, 0)), one.size()) for one in shown]
     assert len(places) == 2 + len(TEMPLATES)
     assert not [(one, other) for one, other in combinations(places, 2) if one.intersects(other)]
+
+
+def test_with_large_letters_cards_grow_with_their_words_and_stand_below_each_other(qtbot: QtBot) -> None:
+    state = EmptyState(Appearance())
+    qtbot.addWidget(state)
+    usual = state.findChildren(TemplateCard)[0].minimumHeight()
+    large = QFont(state.font())
+    large.setPointSizeF(17)
+    for card in state.findChildren(TemplateCard):
+        card.setFont(large)
+    cards = state.findChildren(TemplateCard)
+    assert cards[0].minimumHeight() > usual
+    state.show()
+    area = state.findChild(QScrollArea)
+    assert area is not None
+    state.resize(640, 420)
+    qtbot.waitUntil(lambda: len({card.x() for card in cards}) == 1)
+    assert area.horizontalScrollBar().maximum() == 0
+    state.resize(1_366, 420)
+    qtbot.waitUntil(lambda: len({card.x() for card in cards}) == 2)
+    qtbot.waitUntil(lambda: not _overlapping(cards))
+    assert cards[0].height() == cards[1].height()
+    for card in cards:
+        assert all(card.rect().contains(place) for place in card._places())
+
+
+def test_with_large_letters_buttons_are_as_high_as_they_need(qtbot: QtBot, qapp: QApplication) -> None:
+    appearance = Appearance()
+    before = qapp.font()
+    large = QFont(before)
+    large.setPointSizeF(17)
+    try:
+        qapp.setFont(large)
+        appearance.apply()
+        state = EmptyState(appearance)
+        qtbot.addWidget(state)
+        state.resize(640, 320)
+        state.show()
+        for name in ("emptyNewButton", "emptyImportButton"):
+            button = state.findChild(QAbstractButton, name)
+            assert button is not None
+            qtbot.waitUntil(partial(_is_whole, button))
+    finally:
+        qapp.setStyleSheet("")
+        qapp.setFont(before)
+
+
+def _is_whole(button: QAbstractButton) -> bool:
+    return button.height() >= button.sizeHint().height()
+
+
+def _overlapping(cards: list[TemplateCard]) -> list[tuple[TemplateCard, TemplateCard]]:
+    return [
+        (one, other) for one, other in combinations(cards, 2) if one.geometry().intersects(other.geometry())
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QCheckBox, QSpinBox
 from pytestqt.qtbot import QtBot
 
-from ui.main_window.group_limits import GroupLimitDialog
+from ui.main_window.groups import GroupLimitDialog
 from ui.style.theme import Appearance
 
 
@@ -15,7 +15,7 @@ def _dialog(qtbot: QtBot, limit: int | None) -> GroupLimitDialog:
     return made
 
 
-def test_it_gives_back_what_it_was_given(qtbot: QtBot) -> None:
+def test_the_dialog_returns_its_value(qtbot: QtBot) -> None:
     assert _dialog(qtbot, 3).limit == 3
     assert _dialog(qtbot, None).limit is None
 

@@ -8,13 +8,22 @@ from pathlib import Path
 import pytest
 from job_values import NOW
 from machine import Bench
-from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QFileDialog,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
+from halo_scheduler import Command, Cron
 from halo_scheduler.model import JobStatus
 from halo_scheduler.transfer.job_files import read_file
 from ui.backend.backend import Backend
-from ui.main_window.importing import ImportDialog
+from ui.main_window.importing import ImportDialog, JobExport
 from ui.style.theme import Appearance
 
 _CRONTAB = "0 3 * * * /opt/tidy --all\n*/5 * * * * /opt/look\n"
@@ -123,7 +132,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
     assert not _button(dialog, "importButton").isEnabled()
 
 
-def test_what_is_here_already_needs_no_import(
+def test_unchanged_jobs_need_no_import(
     bench: Bench, dialog: ImportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
     file = _file(tmp_path, _CRONTAB)
@@ -182,3 +191,38 @@ def test_a_missing_secret_is_reported_after_the_import(
     _button(dialog, "importButton").click()
     qtbot.waitUntil(lambda: bool(told))
     assert told == ["The secret K isn't set. Add it in Settings."]
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("jobs.yaml", "# Jobs of Halo"), ("jobs.json", "{"), ("j.crontab", "# ")]
+)
+def test_all_jobs_are_exported_in_the_format_of_the_file_name(
+    bench: Bench, qtbot: QtBot, tmp_path: Path, name: str, begins: str
+) -> None:
+    window, exporting = _exporting(bench, qtbot)
+    bench.scheduler.add_job("tidy", Cron("0 3 * * *"), action=Command(argv=("/opt/tidy",)))
+    exporting.start()
+    dialog = window.findChild(QFileDialog, "exportJobsDialog")
+    assert dialog is not None
+    dialog.filterSelected.emit("JSON (*.json)")
+    assert dialog.defaultSuffix() == "json"
+    with qtbot.waitSignal(exporting.done_with) as done:
+        dialog.fileSelected.emit(str(tmp_path / name))
+    assert done.args[0].startswith(f"Exported 1 job to {tmp_path / name}.")
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    assert text.startswith(begins)
+    assert "/opt/tidy" in text
+    dialog.close()
+
+
+def test_an_export_that_cannot_be_written_says_why(bench: Bench, qtbot: QtBot, tmp_path: Path) -> None:
+    _window, exporting = _exporting(bench, qtbot)
+    with qtbot.waitSignal(exporting.done_with) as done:
+        exporting.write(str(tmp_path / "gone" / "jobs.yaml"))
+    assert done.args[0].startswith(f"Could not write {tmp_path / 'gone' / 'jobs.yaml'}: ")
+
+
+def _exporting(bench: Bench, qtbot: QtBot) -> tuple[QWidget, JobExport]:
+    window = QWidget()
+    qtbot.addWidget(window)
+    return window, JobExport(Backend.inline(bench.scheduler, bench.clock), window)

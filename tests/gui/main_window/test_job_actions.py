@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from asking import ask
 from job_values import NOW
 from machine import Bench
+from pane_desk import rows_of
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMenu, QPlainTextEdit, QWidget
@@ -41,8 +43,8 @@ def actions(bench: Bench, window: QWidget) -> JobActions:
 
 
 def _choose(bench: Bench, actions: JobActions, *job_ids: str) -> None:
-    jobs = bench.scheduler.jobs.get_many(job_ids)
-    actions.set_jobs(jobs[job_id] for job_id in job_ids)
+    rows = rows_of(bench.scheduler, *job_ids)
+    actions.set_jobs([row.job for row in rows], [row.situation for row in rows])
 
 
 def _named(menu: QMenu, name: str) -> QAction:
@@ -53,6 +55,12 @@ def _status(bench: Bench, job_id: str) -> JobStatus:
     job = bench.scheduler.get_job(job_id)
     assert job is not None
     return job.status
+
+
+def _is_paused(bench: Bench, job_id: str) -> bool:
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    return job.is_paused
 
 
 def test_without_a_selection_nothing_can_be_done(actions: JobActions) -> None:
@@ -99,7 +107,51 @@ def test_run_with_needs_one_job_that_does_not_run(bench: Bench, actions: JobActi
     assert actions.run_with.isEnabled()
 
 
-def test_stop_asks_for_the_end_of_what_runs(bench: Bench, actions: JobActions) -> None:
+def test_the_next_run_is_skipped_and_not_skipped_after_all(bench: Bench, actions: JobActions) -> None:
+    ids = [bench.scheduler.add_job(name, Every("1h")) for name in "ab"]
+    manual = bench.scheduler.add_job("manual", Manual())
+    bench.scheduler.skip_next(ids[0])
+    _choose(bench, actions, *ids, manual)
+    assert actions.skip.text() == "Skip next run"
+    actions.skip.trigger()
+    assert all(bench.job(job_id).skips_next for job_id in ids)
+    _choose(bench, actions, *ids, manual)
+    assert actions.skip.text() == "Don't skip next run"
+    actions.skip.trigger()
+    assert not any(bench.job(job_id).skips_next for job_id in ids)
+
+
+def test_without_a_next_run_there_is_none_to_skip(bench: Bench, actions: JobActions) -> None:
+    _choose(bench, actions, bench.scheduler.add_job("manual", Manual()))
+    menu = QMenu()
+    actions.fill_menu(menu)
+    assert actions.skip not in menu.actions()
+    _choose(bench, actions, bench.scheduler.add_job("job", Every("1h")))
+    actions.fill_menu(menu)
+    assert actions.skip in menu.actions()
+
+
+def test_run_at_plans_a_run_that_can_be_cancelled(bench: Bench, actions: JobActions, window: QWidget) -> None:
+    job_id = bench.scheduler.add_job("a", Manual())
+    _choose(bench, actions, job_id)
+    assert not actions.cancel_later.isEnabled()
+    actions.run_at.trigger()
+    dialog = window.findChild(RunDialog)
+    assert dialog is not None
+    line = dialog.findChild(QLineEdit, "runAtLine")
+    assert line is not None
+    line.setText("in 2h")
+    dialog.accept()
+    assert [run.at for run in bench.scheduler.runs.later(job_id)] == [NOW + 7_200_000]
+    _choose(bench, actions, job_id)
+    menu = QMenu()
+    actions.fill_menu(menu)
+    assert actions.cancel_later in menu.actions()
+    actions.cancel_later.trigger()
+    assert bench.scheduler.runs.later(job_id) == []
+
+
+def test_stop_requests_the_end_of_current_runs(bench: Bench, actions: JobActions) -> None:
     job_id = bench.scheduler.add_job("a", Every("1m"))
     bench.tick(60_000)
     _choose(bench, actions, job_id)
@@ -120,7 +172,7 @@ def test_pause_and_resume_with_the_same_key(bench: Bench, actions: JobActions) -
     assert _status(bench, job_id) is JobStatus.IDLE
 
 
-def test_of_a_mixed_selection_what_is_awake_is_paused(bench: Bench, actions: JobActions) -> None:
+def test_of_a_mixed_selection_the_active_jobs_are_paused(bench: Bench, actions: JobActions) -> None:
     awake, off = bench.scheduler.add_job("a", Manual()), bench.scheduler.add_job("b", Manual(), enabled=False)
     _choose(bench, actions, awake, off)
     actions.pause.trigger()
@@ -136,7 +188,7 @@ def test_a_pause_for_an_hour(bench: Bench, actions: JobActions) -> None:
     assert job.paused_until == NOW + 3_600_000
 
 
-def test_delete_moves_to_the_trash_and_tells_what_it_was(
+def test_delete_moves_jobs_to_the_trash_and_reports_them(
     qtbot: QtBot, bench: Bench, actions: JobActions
 ) -> None:
     job_id = bench.scheduler.add_job("<b>x</b>", Manual())
@@ -150,9 +202,7 @@ def test_delete_moves_to_the_trash_and_tells_what_it_was(
     assert bench.scheduler.get_job(job_id) is not None
 
 
-def test_only_what_was_deleted_is_reported_and_what_was_refused_too(
-    qtbot: QtBot, bench: Bench, actions: JobActions
-) -> None:
+def test_deleted_jobs_and_refusals_are_both_reported(qtbot: QtBot, bench: Bench, actions: JobActions) -> None:
     ids = [bench.scheduler.add_job(name, Manual()) for name in "abc"]
     _choose(bench, actions, *ids)
     bench.scheduler.remove_job(ids[1])
@@ -165,7 +215,7 @@ def test_only_what_was_deleted_is_reported_and_what_was_refused_too(
     assert refused.args[0].startswith("there is no job")
 
 
-def test_what_the_service_refuses_comes_as_a_sentence(
+def test_an_error_of_the_service_is_shown_as_a_sentence(
     qtbot: QtBot, bench: Bench, actions: JobActions
 ) -> None:
     ids = [bench.scheduler.add_job(name, Manual()) for name in "ab"]
@@ -193,7 +243,7 @@ def test_editing_and_the_like_are_for_one_job(qtbot: QtBot, bench: Bench, action
     assert not actions.duplicate.isEnabled()
 
 
-def test_the_menu_offers_what_fits_the_selection(
+def test_the_menu_fits_the_selection(
     qtbot: QtBot, bench: Bench, actions: JobActions, window: QWidget
 ) -> None:
     job_id = bench.scheduler.add_job("a", Manual(), group="r&d")
@@ -202,7 +252,8 @@ def test_the_menu_offers_what_fits_the_selection(
     actions.fill_menu(menu)
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts == [
-        *("Run now", "Run with…", "Stop", "Edit…", "Duplicate…", "Pause", "Job history", "Move to group"),
+        *("Run now", "Run with…", "Run at…", "Stop", "Edit…", "Duplicate…", "Pause", "Job history"),
+        "Move to group",
         *("Group “r&&d”", "Delete"),
     ]
     group = menu.findChild(QMenu, "groupMenu")
@@ -227,7 +278,19 @@ def test_a_paused_job_offers_to_resume(bench: Bench, actions: JobActions, window
     assert _status(bench, job_id) is JobStatus.IDLE
 
 
-def test_what_an_assistant_changed_since_it_was_shown_is_not_resumed(
+def test_a_job_paused_while_it_runs_offers_to_resume(bench: Bench, actions: JobActions) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1h"))
+    bench.scheduler.trigger(job_id)
+    bench.tick()
+    _choose(bench, actions, job_id)
+    actions.pause_or_resume()
+    assert _is_paused(bench, job_id)
+    _choose(bench, actions, job_id)
+    actions.pause_or_resume()
+    assert not _is_paused(bench, job_id)
+
+
+def test_a_job_that_an_assistant_changed_since_it_was_shown_is_not_resumed(
     qtbot: QtBot, bench: Bench, actions: JobActions
 ) -> None:
     job_id = bench.scheduler.add_job("a", Manual(), paused_by=StatusReason.ASSISTANT)
@@ -250,7 +313,7 @@ def test_every_action_has_an_icon_and_tells_its_key(actions: JobActions, window:
     assert actions.remove.shortcut().toString() == "Del"
 
 
-def test_resuming_a_mixed_selection_leaves_what_is_off_alone(bench: Bench, actions: JobActions) -> None:
+def test_resuming_a_mixed_selection_skips_disabled_jobs(bench: Bench, actions: JobActions) -> None:
     paused = bench.scheduler.add_job("a", Manual())
     off = bench.scheduler.add_job("b", Manual(), enabled=False)
     bench.scheduler.pause_job(paused)
@@ -266,17 +329,49 @@ def test_only_a_single_job_that_asks_can_be_answered(
     qtbot: QtBot, bench: Bench, window: QWidget, actions: JobActions
 ) -> None:
     asks, quiet = (bench.scheduler.add_job(name, Manual()) for name in ("asks", "quiet"))
-    jobs = bench.scheduler.jobs.get_many([asks, quiet])
-    for chosen in ([jobs[quiet]], list(jobs.values()), []):
-        actions.set_jobs(chosen, {asks})
+    ask(bench.scheduler, asks)
+    for chosen in ([quiet], [asks, quiet], []):
+        _choose(bench, actions, *chosen)
         assert not actions.answer.isEnabled()
-    actions.set_jobs([jobs[asks]], {asks})
+    _choose(bench, actions, asks)
     menu = QMenu(window)
     actions.fill_menu(menu)
     assert menu.actions()[0] is actions.answer
     with qtbot.waitSignal(actions.answer_wanted) as told:
         actions.answer.trigger()
     assert told.args == [asks]
+
+
+def test_a_manual_run_that_waits_for_its_group_can_be_started_anyway(
+    bench: Bench, window: QWidget, actions: JobActions
+) -> None:
+    bench.scheduler.set_group_limit("disk", 1)
+    first, second = (bench.scheduler.add_job(name, Manual(), group="disk") for name in ("first", "second"))
+    bench.scheduler.trigger(first)
+    bench.tick()
+    _choose(bench, actions, second)
+    assert not actions.start_anyway.isEnabled(), "nothing waits yet"
+    actions.run.trigger()
+    assert bench.tick() == []
+    _choose(bench, actions, second)
+    menu = QMenu(window)
+    actions.fill_menu(menu)
+    assert actions.start_anyway in menu.actions()
+    assert "limit of its group" in actions.start_anyway.toolTip()
+    actions.start_anyway.trigger()
+    assert [run.job_id for run in bench.tick()] == [second]
+    _choose(bench, actions, second)
+    assert not actions.start_anyway.isEnabled()
+
+
+def test_the_limit_for_all_jobs_cannot_be_ignored(bench: Bench, actions: JobActions) -> None:
+    bench.scheduler.settings.change(max_concurrent=1)
+    first, second = (bench.scheduler.add_job(name, Manual()) for name in ("first", "second"))
+    bench.scheduler.trigger(first)
+    bench.scheduler.trigger(second)
+    bench.tick()
+    _choose(bench, actions, second)
+    assert not actions.start_anyway.isEnabled()
 
 
 def test_a_finished_job_does_not_offer_to_resume(bench: Bench, actions: JobActions) -> None:

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Caps, Every, Follower, FollowOn, Manual, Outcome, Policy
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.service.jobs import Jobs
 from ui.backend.backend import Backend
 from ui.main_window.job_loader import JobLoader
@@ -91,7 +91,7 @@ def _load(qtbot: QtBot, loader: JobLoader) -> None:
     qtbot.waitUntil(lambda: not loader._is_asking)
 
 
-def test_all_jobs_are_read_when_somebody_looks(
+def test_all_jobs_are_read_when_the_window_is_shown(
     qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
 ) -> None:
     bench.scheduler.add_jobs([{"name": f"job {index}", "schedule": Manual()} for index in range(1_200)])
@@ -101,7 +101,7 @@ def test_all_jobs_are_read_when_somebody_looks(
     assert model.job_count == 1_200
 
 
-def test_nothing_is_asked_while_nobody_looks(
+def test_nothing_is_read_while_the_window_is_hidden(
     qtbot: QtBot, bench: Bench, loader: JobLoader, counting: _Counting, model: JobTableModel
 ) -> None:
     _load(qtbot, loader)
@@ -143,7 +143,9 @@ def test_a_change_of_anything_reads_everything_again(
     assert job.name == "new name"
 
 
-def test_what_was_removed_goes(qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel) -> None:
+def test_a_removed_job_disappears(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
+) -> None:
     job_id = bench.scheduler.add_job("a", Manual())
     bench.scheduler.add_job("b", Manual())
     _load(qtbot, loader)
@@ -171,7 +173,7 @@ def test_trends_are_read_for_rows_in_sight_only(
     qtbot.waitUntil(lambda: model.facts(unseen) is not None)
 
 
-def test_looking_at_the_same_rows_asks_nothing(
+def test_viewing_the_same_rows_again_reads_nothing(
     qtbot: QtBot, bench: Bench, loader: JobLoader, counting: _Counting, in_sight: list[str]
 ) -> None:
     in_sight.append(bench.scheduler.add_job("a", Manual()))
@@ -232,7 +234,7 @@ def test_a_fault_is_reported_and_does_not_end_the_asking(  # noqa: PLR0917 - fix
     assert model.job_count == 1
 
 
-def test_changes_of_the_engine_are_no_matter_of_the_table(
+def test_changes_of_the_engine_do_not_reload_the_table(
     qtbot: QtBot, backend: Backend, loader: JobLoader, counting: _Counting
 ) -> None:
     _load(qtbot, loader)
@@ -242,7 +244,7 @@ def test_changes_of_the_engine_are_no_matter_of_the_table(
     assert not counting.asked
 
 
-def test_that_a_run_is_due_in_a_quiet_time_is_known_as_soon_as_there_is_one(
+def test_runs_due_in_quiet_hours_are_known_as_soon_as_hours_are_added(
     qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel, in_sight: list[str]
 ) -> None:
     in_sight.append(bench.scheduler.add_job("a", Every("1h")))
@@ -279,7 +281,7 @@ def test_a_question_and_its_answer_change_the_row_of_its_job(
     qtbot.waitUntil(lambda: next(model.rows()).situation.question is None)
 
 
-def test_the_run_that_reaches_a_cap_changes_the_row_of_its_job(
+def test_the_run_that_reaches_a_daily_limit_updates_its_row(
     qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
 ) -> None:
     caps = Policy(caps=Caps(runs_per_day=1))
@@ -305,7 +307,7 @@ def test_a_run_that_another_job_started_and_that_waits_is_reported(
     assert (waiting.kind, waiting.details) == (NETWORK.kind, NETWORK.details)
 
 
-def test_whom_a_job_starts_is_shown_there_as_soon_as_it_is_said_here(
+def test_a_new_next_job_is_shown_in_the_other_row_at_once(
     qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
 ) -> None:
     then = bench.scheduler.add_job("then", Manual())

@@ -6,7 +6,7 @@ from chain_waits import MAINS, NETWORK, waits
 from job_values import MINUTE, NOW, make_job, row_of
 
 from halo_scheduler.model import InQuietTime, JobStatus, Policy, StatusReason, WaitingFor
-from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.model.settings import Quiet, QuietTime
 from ui.main_window.job_loader import sum_up
 from ui.widgets.job_text import waiting_line
 
@@ -18,7 +18,7 @@ def test_without_jobs_nothing_comes() -> None:
     assert totals.groups == frozenset()
 
 
-def test_every_job_is_counted_by_what_it_does() -> None:
+def test_jobs_are_counted_by_situation() -> None:
     summary = sum_up(
         row_of(job)
         for job in [
@@ -47,7 +47,7 @@ def test_the_next_is_the_earliest_that_does_not_wait_for_a_place() -> None:
     assert totals.groups == {"G"}
 
 
-def test_what_is_held_back_is_not_said_to_come_next() -> None:
+def test_a_blocked_job_is_not_shown_as_next() -> None:
     held = [
         row_of(make_job("asks", next_run_at=NOW), asks=True),
         row_of(make_job("capped", next_run_at=NOW), is_capped=True),
@@ -58,7 +58,7 @@ def test_what_is_held_back_is_not_said_to_come_next() -> None:
     assert totals.summary.ready == 3
 
 
-def test_what_is_due_in_a_quiet_time_comes_at_its_end_or_not_at_all() -> None:
+def test_a_job_due_in_quiet_hours_is_next_at_their_end_or_not_at_all() -> None:
     quiet = Quiet(NOW + 30 * MINUTE, QuietTime())
     skips = Policy(in_quiet_time=InQuietTime.SKIP)
     rows = [
@@ -72,7 +72,7 @@ def test_what_is_due_in_a_quiet_time_comes_at_its_end_or_not_at_all() -> None:
     assert sum_up(rows[:1]).next_at is None
 
 
-def test_what_an_assistant_made_is_not_among_what_can_be_resumed_together() -> None:
+def test_a_job_from_an_assistant_is_not_resumed_with_all_others() -> None:
     made = make_job(status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT, next_run_at=None)
     summary = sum_up([row_of(made)]).summary
     assert summary.paused == 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QAbstractButton
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QFrame
 from pytestqt.qtbot import QtBot
 
 from ui.main_window.notes import Note
-from ui.style.theme import Appearance, Tone
+from ui.style.theme import DARK, LIGHT, Appearance, Tone
 
 
 def _note(qtbot: QtBot, act: str = "") -> Note:
@@ -43,3 +44,15 @@ def test_it_may_offer_a_way_out(qtbot: QtBot) -> None:
     note = _note(qtbot, act="Start at login")
     with qtbot.waitSignal(note.acted):
         _button(note, "noteAction").click()
+
+
+@pytest.mark.usefixtures("styled")
+@pytest.mark.parametrize(("tone", "has_border"), [(Tone.ERROR, True), (Tone.ACCENT, False)])
+def test_the_note_of_an_error_has_a_border_in_its_colour(qtbot: QtBot, tone: Tone, has_border: bool) -> None:
+    note = Note(Appearance(), name="note", icon="error", tone=tone)
+    qtbot.addWidget(note)
+    note.show_text("Disk full")
+    box = next(one for one in note.findChildren(QFrame) if one.property("role") == "note")
+    image = note.grab().toImage()
+    edge = image.pixelColor(box.geometry().left(), box.geometry().center().y())
+    assert (edge.name() in (LIGHT.error, DARK.error)) is has_border

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from job_values import NOW
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
@@ -12,8 +13,8 @@ from ui.main_window.run_dialog import RunDialog
 from ui.style.theme import Appearance
 
 
-def _open(qtbot: QtBot, **declared: str) -> RunDialog:
-    dialog = RunDialog(Appearance(Theme.LIGHT), "Build", declared)
+def _open(qtbot: QtBot, *, is_later: bool = False, **declared: str) -> RunDialog:
+    dialog = RunDialog(Appearance(Theme.LIGHT), "Build", declared, lambda: NOW, is_later=is_later)
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog
@@ -59,9 +60,30 @@ def test_a_value_that_cannot_be_given_is_refused_in_the_dialog(qtbot: QtBot) -> 
     assert "secrets cannot be used here" in problem.text()
 
 
+def test_a_time_is_asked_for_and_checked(qtbot: QtBot) -> None:
+    dialog = _open(qtbot, is_later=True)
+    problem, line = dialog.findChild(QLabel, "runProblem"), dialog.findChild(QLineEdit, "runAtLine")
+    assert problem is not None
+    assert line is not None
+    assert dialog.focusWidget() is line
+    _press_run(dialog)
+    assert problem.text() == "Enter a date and time."
+    line.setText("2020-01-01 10:00")
+    _press_run(dialog)
+    assert problem.text() == "This time is in the past; enter a later one."
+    line.setText("in 2h")
+    _press_run(dialog)
+    assert dialog.result() == QDialog.DialogCode.Accepted
+    assert dialog.at == NOW + 7_200_000
+
+
+def test_without_a_time_it_runs_at_once(qtbot: QtBot) -> None:
+    assert _open(qtbot).at is None
+
+
 @pytest.mark.parametrize(("count", "scrolls"), [(8, 0), (50, 1)])
 def test_many_parameters_scroll(qtbot: QtBot, count: int, scrolls: int) -> None:
-    dialog = _open(qtbot, **{f"p{number}": "x" for number in range(count)})
+    dialog = _open(qtbot, is_later=False, **{f"p{number}": "x" for number in range(count)})
     areas = [area for area in dialog.findChildren(QScrollArea) if area.widget() is not None]
     assert len(areas) == scrolls
     assert dialog.height() < 800

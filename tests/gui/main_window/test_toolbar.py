@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QPushButton,
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import HttpRequest
-from ui.main_window.table.job_filter import JobFilter, KindChoice, StatusChoice
+from ui.forms.templates import TEMPLATES
+from ui.main_window.table.job_rows import JobFilter, KindChoice, StatusChoice
 from ui.main_window.toolbar import JobToolbar, menu_text
 from ui.style.theme import Appearance
 
@@ -87,7 +88,8 @@ def test_each_choice_tells_its_number_of_jobs_and_a_click_leaves_the_menu_open(q
     menu.close()
 
 
-def test_the_search_says_what_it_looks_through(toolbar: JobToolbar) -> None:
+def test_the_search_field_names_what_it_searches(toolbar: JobToolbar) -> None:
+    toolbar.resize(1_366, toolbar.height())
     assert toolbar.search_field.placeholderText() == "Search names, commands, schedules"
     assert "URLs" in toolbar.search_field.toolTip()
 
@@ -106,7 +108,7 @@ def test_a_group_is_chosen_and_has_its_limit_in_its_menu(qtbot: QtBot, toolbar: 
     assert limit.args == ["web"]
 
 
-def test_without_groups_there_is_no_choice_of_them(toolbar: JobToolbar) -> None:
+def test_without_groups_their_filter_is_hidden(toolbar: JobToolbar) -> None:
     assert _button(toolbar, "groupFilter").isHidden()
     toolbar.set_groups(["web"], {})
     assert not _button(toolbar, "groupFilter").isHidden()
@@ -130,7 +132,7 @@ def test_clearing_shows_everything_and_tells_so_once(qtbot: QtBot, toolbar: JobT
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Down, Qt.Key.Key_Return])
-def test_keys_lead_from_the_search_to_what_was_found(qtbot: QtBot, toolbar: JobToolbar, key: Qt.Key) -> None:
+def test_keys_move_from_the_search_to_the_results(qtbot: QtBot, toolbar: JobToolbar, key: Qt.Key) -> None:
     toolbar.focus_search()
     with qtbot.waitSignal(toolbar.left):
         QTest.keyClick(toolbar.search_field, key)
@@ -148,6 +150,20 @@ def test_the_button_that_clears_is_there_before_the_first_letter(qtbot: QtBot, t
     assert not toolbar.search_field.isClearButtonEnabled()
     toolbar.set_searchable(True)
     qtbot.waitUntil(toolbar.search_field.isClearButtonEnabled)
+
+
+def test_templates_are_offered_beside_new_job_whatever_jobs_there_are(
+    qtbot: QtBot, toolbar: JobToolbar
+) -> None:
+    toolbar.set_searchable(True)
+    assert _button(toolbar, "templatesButton").isVisible()
+    menu = toolbar.findChild(QMenu, "templatesMenu")
+    assert menu is not None
+    menu.aboutToShow.emit()
+    assert [action.objectName() for action in menu.actions()] == [f"new-{key}" for key in TEMPLATES]
+    with qtbot.waitSignal(toolbar.template_wanted) as told:
+        menu.actions()[0].trigger()
+    assert told.args == [next(iter(TEMPLATES))]
 
 
 def test_every_button_tells_its_name_and_its_key(toolbar: JobToolbar) -> None:
@@ -184,6 +200,10 @@ def test_with_a_large_font_nothing_is_cut(qtbot: QtBot, qapp: QApplication, widt
     assert max(one.geometry().right() for one in shown) < width
     places = [one.geometry() for one in (*shown, toolbar.search_field) if one.parent() is toolbar]
     assert not [(one, other) for one, other in combinations(places, 2) if one.intersects(other)]
+    # Filters that are not set are icons before words are cut, and the search field says what it is for.
+    assert not [one.objectName() for one in shown if "…" in one.text()]
+    search = toolbar.search_field
+    assert search.fontMetrics().horizontalAdvance(search.placeholderText()) < search.width() - 40
     assert width not in (640, 1_280) or _button(toolbar, "newJobButton").text() == (
         "" if width == 640 else "New job"
     )

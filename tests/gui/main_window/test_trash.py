@@ -36,7 +36,7 @@ def test_an_empty_trash_says_so(dialog: TrashDialog) -> None:
     assert not _restore(dialog).isEnabled()
 
 
-def test_what_is_chosen_is_wanted_back(qtbot: QtBot, dialog: TrashDialog) -> None:
+def test_restoring_emits_the_chosen_jobs(qtbot: QtBot, dialog: TrashDialog) -> None:
     dialog.set_jobs([make_job("a"), make_job("b")], {})
     _list(dialog).selectAll()
     with qtbot.waitSignal(dialog.restore_wanted) as told:

@@ -61,7 +61,7 @@ def test_only_the_last_thing_that_was_done_is_undone(bar: UndoBar) -> None:
     assert undone == ["question"]
 
 
-def test_what_was_deleted_is_plain_text(bar: UndoBar) -> None:
+def test_names_of_deleted_jobs_are_plain_text(bar: UndoBar) -> None:
     bar.offer("Deleted “<b>x</b>”.", lambda: None)
     text = bar.findChild(WrappedText, "undoText")
     assert text is not None

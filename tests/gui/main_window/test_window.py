@@ -30,11 +30,10 @@ from ui.backend.backend import Backend
 from ui.main_window.details.pane import DetailPane, TableAndPane
 from ui.main_window.details.sections import RunButton
 from ui.main_window.empty_state import EmptyState, NoMatch
-from ui.main_window.group_limits import GroupLimitDialog
+from ui.main_window.groups import GroupLimitDialog
 from ui.main_window.more_menu import HelpTopic
 from ui.main_window.notes import Note, UndoBar
-from ui.main_window.table.job_filter import JobFilter
-from ui.main_window.table.job_rows import Column
+from ui.main_window.table.job_rows import Column, JobFilter
 from ui.main_window.table.job_view import JobView
 from ui.main_window.toolbar import JobToolbar
 from ui.main_window.trash import TrashDialog
@@ -139,7 +138,7 @@ def test_without_jobs_it_invites(qtbot: QtBot, window: MainWindow) -> None:
     assert told.args == ["website"]
 
 
-def test_until_the_jobs_are_read_nothing_is_said_to_be_empty(qtbot: QtBot, window: MainWindow) -> None:
+def test_until_jobs_are_loaded_the_empty_page_is_hidden(qtbot: QtBot, window: MainWindow) -> None:
     assert window.findChild(EmptyState) is None
     _open(qtbot, window)
     empty = window.findChild(EmptyState)
@@ -233,7 +232,7 @@ def test_everything_is_paused_and_resumed_with_one_click(
     qtbot.waitUntil(lambda: _text(window, "statusWords").startswith("Idle · next: a at "))
 
 
-def test_who_runs_the_jobs_is_said_plainly(qtbot: QtBot, bench: Bench, window: MainWindow) -> None:
+def test_the_window_says_which_program_runs_the_jobs(qtbot: QtBot, bench: Bench, window: MainWindow) -> None:
     bench.scheduler.add_job("a", Manual())
     _open(qtbot, window)
     window.show_engine(EngineShown("elsewhere", "Jobs are run by halo daemon (process 123)."))
@@ -288,7 +287,7 @@ def test_the_limit_of_a_group_is_set_where_the_group_is_chosen(
     qtbot.waitUntil(lambda: bench.scheduler.jobs.group_limits() == {"web": 3})
 
 
-def test_what_the_service_refuses_is_a_sentence_until_it_is_closed(
+def test_an_error_of_the_service_is_shown_until_it_is_closed(
     qtbot: QtBot, bench: Bench, window: MainWindow
 ) -> None:
     job_id = bench.scheduler.add_job("a", Manual())
@@ -533,7 +532,7 @@ def test_tab_leads_from_the_toolbar_to_the_table_the_details_and_the_strip(
     assert [name for name in chain if name in wanted] == wanted
 
 
-def test_it_changes_its_look_with_the_theme(qtbot: QtBot, bench: Bench, backend: Backend) -> None:
+def test_the_window_follows_the_theme(qtbot: QtBot, bench: Bench, backend: Backend) -> None:
     bench.scheduler.add_job("a", Every("1m"))
     appearance = Appearance(Theme.LIGHT)
     window = MainWindow(backend, appearance)
@@ -608,7 +607,7 @@ def _is_paused(bench: Bench, job_id: str, wanted: bool) -> bool:
     return job is not None and (job.status is JobStatus.PAUSED) is wanted
 
 
-def test_a_job_without_a_place_is_said_to_wait(window: MainWindow) -> None:
+def test_a_job_at_the_limit_is_shown_as_waiting(window: MainWindow) -> None:
     window.show()
     waiting = make_job("backup", next_run_at=NOW - MINUTE, waiting_for=WaitingFor.AT_CAPACITY)
     later = make_job("report")
@@ -618,7 +617,7 @@ def test_a_job_without_a_place_is_said_to_wait(window: MainWindow) -> None:
     assert _text(window, "statusWords").startswith("Idle · backup waiting: limit reached · next: report at ")
 
 
-def test_what_was_deleted_together_is_selected_together_again(
+def test_jobs_deleted_together_are_selected_together_after_undo(
     qtbot: QtBot, bench: Bench, window: MainWindow
 ) -> None:
     for name in "abc":
@@ -651,7 +650,7 @@ def test_every_button_tells_its_shortcut_also_after_its_words_changed(
         assert not made.shortcut().isEmpty() or made.objectName().startswith("detail"), made.objectName()
 
 
-def test_a_manual_run_that_waits_for_a_place_is_seen_to_wait(
+def test_a_manual_run_at_the_limit_is_shown_as_waiting(
     qtbot: QtBot, bench: Bench, window: MainWindow
 ) -> None:
     bench.scheduler.add_job("a", Every("1h"))
@@ -725,6 +724,35 @@ def test_in_a_low_window_with_large_letters_notes_are_whole_and_leave_room(
     finally:
         qapp.setStyleSheet("")
         qapp.setFont(before)
+
+
+def test_waiting_to_quit_can_be_cancelled_and_promises_no_next_run(
+    qtbot: QtBot, bench: Bench, window: MainWindow
+) -> None:
+    bench.scheduler.add_job("backup", Every("1h"))
+    _open(qtbot, window)
+    words = window.findChild(WrappedText, "statusWords")
+    assert words is not None
+    window.show_engine(EngineShown("here"))
+    qtbot.waitUntil(lambda: "next: backup" in words.text())
+    window.show_quitting(is_quitting=True)
+    assert "next: backup" not in words.text()
+    assert "Halo is quitting" in words.text()
+    assert window.findChild(QAbstractButton, "quittingNoteClose") is None, "closing it would be ambiguous"
+    with qtbot.waitSignal(window.quitting_cancelled):
+        _click(window, "quittingNoteAction")
+
+
+def test_the_window_is_named_after_the_program_once(window: MainWindow) -> None:
+    assert window.windowTitle().count("Halo") == 1
+
+
+def test_help_has_a_manual_at_f1(qtbot: QtBot, window: MainWindow) -> None:
+    manual = _action(window, "manualAction")
+    assert manual.shortcut().toString() == "F1"
+    with qtbot.waitSignal(window.help_requested) as told:
+        manual.trigger()
+    assert told.args == [HelpTopic.MANUAL]
 
 
 def test_the_empty_page_has_one_primary_button(qtbot: QtBot, window: MainWindow) -> None:

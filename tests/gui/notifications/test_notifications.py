@@ -25,7 +25,7 @@ from halo_scheduler.engine.watchdog import record_alarm
 from halo_scheduler.model import Caps, CatchUp, Follower, Manual, Notify
 from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.rules.notices import Notice, NoticeAction, NoticeKind
 from ui.backend.backend import Backend
 from ui.notifications.notifications import Alerts, Notifications
@@ -84,7 +84,7 @@ def _wait_for(qtbot: QtBot, server: NotificationServer, count: int) -> None:
     qtbot.waitUntil(lambda: len(server.told) == count)
 
 
-def test_the_service_is_told_of_a_notice(qtbot: QtBot, serve: Serve, notifications: Notifications) -> None:
+def test_a_notice_is_sent_to_the_service(qtbot: QtBot, serve: Serve, notifications: Notifications) -> None:
     server = serve()
     notifications.show(_FAILED)
     _wait_for(qtbot, server, 1)
@@ -132,7 +132,7 @@ def test_an_action_is_done_and_output_is_shown(
     assert opened.args == [_FAILED]
 
 
-def test_a_folded_notice_replaces_what_it_contains(
+def test_a_combined_notice_replaces_its_parts(
     qtbot: QtBot, serve: Serve, notifications: Notifications
 ) -> None:
     server = serve()
@@ -173,7 +173,7 @@ def test_the_desktops_leave_to_come_to_the_front_is_there_while_the_notice_opens
     assert "XDG_ACTIVATION_TOKEN" not in os.environ
 
 
-def test_what_is_not_ours_or_not_a_click_opens_nothing(
+def test_foreign_signals_and_other_actions_open_nothing(
     qtbot: QtBot, serve: Serve, notifications: Notifications
 ) -> None:
     server = serve()
@@ -235,7 +235,7 @@ def test_two_notices_on_no_job_stand_side_by_side(
     [(_ALL, "a &lt;b&gt; &amp; \"c\" 'd'"), (("body",), "a <b> & \"c\" 'd'")],
     ids=["markup", "plain"],
 )
-def test_a_text_from_outside_is_shown_as_it_is(
+def test_text_from_outside_is_plain_text(
     qtbot: QtBot, serve: Serve, notifications: Notifications, capabilities: tuple[str, ...], expected: str
 ) -> None:
     server = serve(capabilities)
@@ -260,7 +260,7 @@ def test_signs_that_no_message_can_carry_are_escaped(
     assert len(told.text) <= 500
 
 
-def test_a_service_without_actions_is_offered_none(
+def test_a_service_without_actions_gets_no_buttons(
     qtbot: QtBot, serve: Serve, notifications: Notifications
 ) -> None:
     server = serve(("body",))
@@ -269,7 +269,7 @@ def test_a_service_without_actions_is_offered_none(
     assert server.told[0].actions == []
 
 
-def test_a_service_that_was_restarted_is_asked_anew(
+def test_a_restarted_service_is_queried_again(
     qtbot: QtBot, serve: Serve, notifications: Notifications
 ) -> None:
     first = serve()
@@ -350,7 +350,7 @@ def test_on_another_system_the_fallback_shows_each_notice(
     qtbot.waitUntil(lambda: refused == [_FAILED])
 
 
-def test_a_bus_that_goes_is_looked_for_again(
+def test_a_lost_bus_is_connected_again(
     qtbot: QtBot, notifications: Notifications, refused: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with private_bus() as address:
@@ -533,7 +533,7 @@ def test_nine_failures_of_one_moment_are_one_notification(stage: Stage, qtbot: Q
     assert len([kind for kind in _kinds(stage) if kind is NoticeKind.FAILED]) <= 2
 
 
-def test_a_run_told_of_twice_alerts_once(stage: Stage, qtbot: QtBot) -> None:
+def test_a_run_reported_twice_notifies_once(stage: Stage, qtbot: QtBot) -> None:
     stage.scheduler.add_job("backup", Every("1h"))
     stage.scheduler.tick()
     stage.clock.advance(_HOUR)
@@ -550,7 +550,7 @@ def test_a_run_told_of_twice_alerts_once(stage: Stage, qtbot: QtBot) -> None:
     assert len([notice for notice in stage.shown.notices if notice.title.startswith("backup")]) == 1
 
 
-def test_a_gap_is_reported_once_with_what_was_missed(stage: Stage, qtbot: QtBot) -> None:
+def test_a_downtime_is_reported_once_with_its_missed_runs(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     for name in ("one", "two"):
         stage.scheduler.add_job(name, Every("1h"), policy=Policy(catch_up=CatchUp.SKIP))
@@ -595,7 +595,7 @@ def test_a_question_is_reported_with_its_words(stage: Stage, qtbot: QtBot) -> No
 
 
 @pytest.mark.usefixtures("machine_in_utc")
-def test_a_cap_is_reported_once_a_day(stage: Stage, qtbot: QtBot) -> None:
+def test_a_daily_limit_is_reported_once_a_day(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     stage.scheduler.add_job("fix", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
     stage.scheduler.tick()
@@ -609,7 +609,7 @@ def test_a_cap_is_reported_once_a_day(stage: Stage, qtbot: QtBot) -> None:
     assert _kinds(stage).count(NoticeKind.CAPPED) == 1
 
 
-def test_a_follower_that_is_gone_is_reported_once_a_day(stage: Stage, qtbot: QtBot) -> None:
+def test_a_missing_next_job_is_reported_once_a_day(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     gone = stage.scheduler.add_job("report", Manual())
     job_id = stage.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=gone)])
@@ -621,7 +621,7 @@ def test_a_follower_that_is_gone_is_reported_once_a_day(stage: Stage, qtbot: QtB
     assert [notice.title for notice in stage.shown.notices] == ["report did not run after backup"]
 
 
-def test_a_follower_that_is_paused_is_reported(stage: Stage, qtbot: QtBot) -> None:
+def test_a_paused_next_job_is_reported(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     paused = stage.scheduler.add_job("report", Manual())
     job_id = stage.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=paused)])
@@ -634,7 +634,7 @@ def test_a_follower_that_is_paused_is_reported(stage: Stage, qtbot: QtBot) -> No
     assert notice.text == "It was triggered by backup, but it was paused at that time."
 
 
-def test_a_follower_that_is_removed_while_it_waits_is_reported_after_the_run_before_it_was(
+def test_a_next_job_removed_while_it_waits_is_reported_after_the_causing_run(
     stage: Stage, qtbot: QtBot
 ) -> None:
     stage.outcome = Outcome.SUCCESS

@@ -65,7 +65,7 @@ def test_its_button_opens_the_list_and_goes_back(bar: NeedsYouBar, qtbot: QtBot)
     assert told.args == [False]
 
 
-def test_it_stands_above_the_list_to_the_end(bar: NeedsYouBar) -> None:
+def test_a_card_stays_above_the_list(bar: NeedsYouBar) -> None:
     bar.show_questions([("fix", "Which?")])
     bar.set_open(True)
     bar.show_questions([])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -54,6 +54,19 @@ def test_a_line_that_wraps_counts_as_several(window: QWidget) -> None:
     assert text.verticalScrollBar().maximum() == 0
 
 
+@pytest.mark.parametrize("points", [9, 11.5, 13, 17, 21.5])
+def test_text_that_fits_is_shown_without_a_scroll_bar(window: QWidget, points: float) -> None:
+    text = _shown(window, ReadText(name="t", title="T", most_lines=10))
+    font = QFont(text.font())
+    font.setPointSizeF(points)
+    text.setFont(font)
+    for lines in range(1, 11):
+        text.setPlainText("\n".join("x" * lines))
+        assert not text.verticalScrollBar().isVisible(), lines
+    text.setPlainText("\n".join("x" * 12))
+    assert text.verticalScrollBar().isVisible()
+
+
 def test_a_word_without_a_blank_wraps_too(window: QWidget) -> None:
     text = _shown(window, FittedText(name="t", title="T", most_lines=50))
     text.setPlainText("x" * 500)
@@ -70,7 +83,7 @@ def test_tab_leaves_it(window: QWidget) -> None:
     assert window.focusWidget() is after
 
 
-def test_what_is_read_takes_the_keys_only_to_scroll(window: QWidget) -> None:
+def test_read_only_text_takes_only_scroll_keys(window: QWidget) -> None:
     text = _shown(window, ReadText(name="t", title="T", most_lines=3))
     text.setPlainText("one\ntwo")
     assert not text.focusPolicy() & Qt.FocusPolicy.TabFocus
@@ -79,7 +92,7 @@ def test_what_is_read_takes_the_keys_only_to_scroll(window: QWidget) -> None:
     assert text.focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
-def test_what_is_read_is_plain_text(window: QWidget) -> None:
+def test_read_only_text_is_plain_text(window: QWidget) -> None:
     text = _shown(window, ReadText(name="t", title="T"))
     text.setPlainText("<b>x</b>")
     assert text.toPlainText() == "<b>x</b>"

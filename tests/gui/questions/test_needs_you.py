@@ -186,7 +186,9 @@ def test_a_dismissal_is_undone_with_the_keys_too(
     assert question_of(bench.scheduler, second).state is QuestionState.OPEN
 
 
-def test_what_is_answered_elsewhere_goes(qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str) -> None:
+def test_a_question_answered_elsewhere_disappears(
+    qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str
+) -> None:
     first, second = (ask(bench.scheduler, job_id, text) for text in ("one?", "two?"))
     _open(qtbot, window)
     _show_list(qtbot, window)
@@ -232,7 +234,7 @@ def test_a_refused_answer_says_why_beside_its_field(
     assert not _field(card).isReadOnly()
 
 
-def test_escape_goes_back_to_the_jobs_and_keeps_what_is_typed(
+def test_escape_returns_to_the_jobs_and_keeps_the_typed_text(
     qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str
 ) -> None:
     ask(bench.scheduler, job_id)
@@ -264,7 +266,7 @@ def test_the_run_that_asked_is_shown(qtbot: QtBot, bench: Bench, window: MainWin
     assert told.args == [asked.run_id]
 
 
-def test_what_was_asked_while_nobody_looked_is_there_when_somebody_does(
+def test_questions_asked_while_hidden_are_shown_later(
     qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str
 ) -> None:
     _open(qtbot, window)
@@ -276,7 +278,7 @@ def test_what_was_asked_while_nobody_looked_is_there_when_somebody_does(
     qtbot.waitUntil(lambda: _bar(window) is not None)
 
 
-def test_the_time_since_a_question_was_asked_goes_on(
+def test_the_age_of_a_question_is_updated(
     qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str
 ) -> None:
     ask(bench.scheduler, job_id)

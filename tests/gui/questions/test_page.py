@@ -91,7 +91,7 @@ def test_a_question_is_shown_with_all_that_belongs_to_it(page: NeedsYouPage) -> 
     assert not child(card, QPushButton, "questionClose").isVisible()
 
 
-def test_without_an_item_nothing_is_said_of_one(page: NeedsYouPage) -> None:
+def test_without_an_item_none_is_shown(page: NeedsYouPage) -> None:
     _show(page, [_question()])
     (card,) = _cards(page)
     assert not child(card, WrappedText, "questionItem").isVisible()
@@ -145,7 +145,7 @@ def test_an_empty_answer_is_refused_beside_its_field(page: NeedsYouPage, qtbot: 
     assert _field(card).property("invalid") is False
 
 
-def test_an_answer_under_way_is_not_sent_twice_and_keeps_its_words(page: NeedsYouPage, qtbot: QtBot) -> None:
+def test_an_answer_being_sent_is_not_sent_twice_and_keeps_its_text(page: NeedsYouPage, qtbot: QtBot) -> None:
     _show(page, [_question()])
     (card,) = _cards(page)
     _send_with_keys(card, "main")
@@ -165,7 +165,7 @@ def test_a_refused_answer_can_be_sent_again(page: NeedsYouPage, qtbot: QtBot) ->
     assert told.args[1] == "main!"
 
 
-def test_a_sent_answer_says_what_becomes_of_it_and_goes(page: NeedsYouPage, qtbot: QtBot) -> None:
+def test_a_sent_answer_shows_its_effect_and_disappears(page: NeedsYouPage, qtbot: QtBot) -> None:
     _show(page, [_question(1), _question(2)])
     first = _cards(page)[0]
     first.focus_field()
@@ -182,7 +182,7 @@ def test_a_sent_answer_says_what_becomes_of_it_and_goes(page: NeedsYouPage, qtbo
         page.drop("q2")
 
 
-def test_an_answered_card_stays_in_its_place_while_others_are_open(
+def test_an_answered_card_keeps_its_position_while_others_are_open(
     page: NeedsYouPage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.questions.page._SENT_MS", 1)
@@ -207,7 +207,7 @@ def test_a_sent_answer_goes_by_itself(
     assert page.is_empty
 
 
-def test_what_is_typed_is_kept_while_others_come_and_go(page: NeedsYouPage) -> None:
+def test_typed_text_is_kept_while_other_cards_change(page: NeedsYouPage) -> None:
     _show(page, [_question(1), _question(2)])
     second = _cards(page)[1]
     QTest.keyClicks(_field(second), "half an ans")
@@ -220,9 +220,7 @@ def test_what_is_typed_is_kept_while_others_come_and_go(page: NeedsYouPage) -> N
     assert _focused(page) == "q2"
 
 
-def test_what_was_typed_for_a_question_settled_elsewhere_is_not_lost(
-    page: NeedsYouPage, qtbot: QtBot
-) -> None:
+def test_text_typed_for_a_question_settled_elsewhere_is_not_lost(page: NeedsYouPage, qtbot: QtBot) -> None:
     _show(page, [_question()])
     (card,) = _cards(page)
     QTest.keyClicks(_field(card), "half an ans")
@@ -251,7 +249,7 @@ def test_a_question_that_is_open_again_can_be_answered_again(page: NeedsYouPage)
     assert card.answer == "half more"
 
 
-def test_whoever_dismisses_several_goes_on_with_the_next(page: NeedsYouPage, qtbot: QtBot) -> None:
+def test_after_dismissing_a_question_the_next_one_is_focused(page: NeedsYouPage, qtbot: QtBot) -> None:
     _show(page, [_question(1), _question(2)])
     first, second = _cards(page)
     dismiss = child(first, QPushButton, "dismissButton")
@@ -274,7 +272,7 @@ def test_the_run_and_the_item_are_opened(page: NeedsYouPage, qtbot: QtBot) -> No
     assert item.args == ["https://example.org/7"]
 
 
-def test_the_tab_key_goes_from_top_to_bottom_also_through_what_came_later(page: NeedsYouPage) -> None:
+def test_the_tab_order_follows_the_cards_including_later_ones(page: NeedsYouPage) -> None:
     _show(page, [_question(1)])
     _show(page, [_question(1), _question(2)])
     first, second = _cards(page)
@@ -302,7 +300,7 @@ def test_a_wanted_question_is_brought_into_sight(page: NeedsYouPage, qtbot: QtBo
     qtbot.waitUntil(lambda: _is_in_sight(page, _cards(page)[10]))
 
 
-def test_what_is_being_written_stays_in_sight_in_another_size(page: NeedsYouPage, qtbot: QtBot) -> None:
+def test_the_text_being_typed_stays_visible_after_a_resize(page: NeedsYouPage, qtbot: QtBot) -> None:
     long_text = "a rather long question " * 20
     _show(page, [_question(number, text=long_text) for number in range(1, 13)])
     card = _cards(page)[5]
@@ -335,7 +333,7 @@ def test_a_new_question_has_the_keys_at_once(page: NeedsYouPage) -> None:
     assert _focused(page) == "q1"
 
 
-def test_without_a_wish_the_oldest_comes_first(page: NeedsYouPage) -> None:
+def test_without_a_given_question_the_oldest_is_first(page: NeedsYouPage) -> None:
     _show(page, [_question(1), _question(2)])
     page.focus_question()
     assert _focused(page) == "q1"
@@ -367,7 +365,7 @@ def test_many_cards_are_made_a_few_at_a_time_the_wanted_one_first(page: NeedsYou
     qtbot.waitUntil(lambda: _is_in_sight(page, _cards(page)[10]))
 
 
-def test_nothing_ticks_while_it_is_only_looked_at(page: NeedsYouPage, qtbot: QtBot) -> None:
+def test_no_timer_runs_while_a_question_is_only_read(page: NeedsYouPage, qtbot: QtBot) -> None:
     _show(page, [_question()])
     timers = page.findChildren(QTimer)
     assert all(timer.isSingleShot() for timer in timers)

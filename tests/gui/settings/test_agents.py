@@ -142,7 +142,7 @@ def test_agents_that_were_changed_elsewhere_are_shown(
     qtbot.waitUntil(lambda: _names(page) == ["mine"])
 
 
-def test_a_change_made_elsewhere_leaves_alone_what_is_being_typed(
+def test_a_change_made_elsewhere_keeps_typed_text(
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     page.activateWindow()
@@ -243,7 +243,7 @@ def test_the_default_stays_the_default_under_another_name(
     assert scheduler.settings.read().default_agent == "writer"
 
 
-def test_who_loses_an_agent_by_its_new_name_is_counted(
+def test_jobs_that_lose_an_agent_by_a_rename_are_counted(
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     scheduler.add_job("one", Manual(), Prompt(text="do", agent="codex"))
@@ -277,7 +277,7 @@ def test_who_loses_an_agent_by_its_new_name_is_counted(
         ("mine", "cat ${secret:TOKEN}", "agentLineError", "put it into the job's environment"),
     ],
 )
-def test_what_is_wrong_is_said_beside_its_field_while_typing(
+def test_errors_are_shown_beside_their_field_while_typing(
     page: AgentsPage, name: str, line: str, field: str, sentence: str
 ) -> None:
     _press(page, "editAgentButton", "claude")
@@ -288,7 +288,7 @@ def test_what_is_wrong_is_said_beside_its_field_while_typing(
     assert _error(page, other.pop()) == ""
 
 
-def test_an_empty_form_blames_nobody_before_the_first_letter(page: AgentsPage) -> None:
+def test_an_empty_form_shows_no_error_before_typing(page: AgentsPage) -> None:
     child(page, QPushButton, "addAgentButton").click()
     assert _error(page, "agentNameEditError") == _error(page, "agentLineError") == ""
     assert not child(page, QPushButton, "saveAgentButton").isEnabled()
@@ -397,7 +397,7 @@ def test_two_removals_in_a_row_know_of_each_other(
     qtbot.waitUntil(lambda: _stored(scheduler) == ["claude", "gemini", "ollama"])
 
 
-def test_what_was_removed_can_be_brought_back_only_while_the_page_is_there(page: AgentsPage) -> None:
+def test_a_removed_agent_can_be_restored_while_the_page_is_open(page: AgentsPage) -> None:
     _press(page, "removeAgentButton", "codex")
     page.hide()
     page.show()

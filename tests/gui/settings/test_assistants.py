@@ -65,7 +65,7 @@ def _texts(page: AssistantsPage) -> list[str]:
         (AssistantAccess.EDIT, "is paused until you review and resume it"),
     ],
 )
-def test_what_assistants_may_do_is_stored_at_once_and_explained(
+def test_the_permission_of_assistants_is_stored_at_once_and_explained(
     page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot, access: AssistantAccess, words: str
 ) -> None:
     assert _chosen(page) == ["assistantsRunButton"]
@@ -76,13 +76,15 @@ def test_what_assistants_may_do_is_stored_at_once_and_explained(
     assert any(words in text for text in _texts(page))
 
 
-def test_what_is_chosen_elsewhere_is_shown(page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_a_permission_changed_elsewhere_is_shown(
+    page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot
+) -> None:
     scheduler.settings.change(assistants="edit")
     page._link.load()
     qtbot.waitUntil(lambda: _chosen(page) == ["assistantsEditButton"])
 
 
-def test_what_assistants_did_is_listed_the_newest_first(
+def test_actions_of_assistants_are_listed_newest_first(
     page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     qtbot.waitUntil(lambda: "No activity yet" in _texts(page))
@@ -108,7 +110,7 @@ def test_an_act_appears_while_the_page_is_open(
     qtbot.waitUntil(lambda: "backup: paused it" in _texts(page))
 
 
-def test_the_snippet_is_copied_as_it_stands(page: AssistantsPage) -> None:
+def test_the_snippet_is_copied_exactly(page: AssistantsPage) -> None:
     QGuiApplication.clipboard().setText("before")
     child(page, QPushButton, "snippetCopyButton").click()
     copied = QGuiApplication.clipboard().text()
@@ -117,7 +119,7 @@ def test_the_snippet_is_copied_as_it_stands(page: AssistantsPage) -> None:
     assert child(page, QPlainTextEdit, "snippetText").isReadOnly()
 
 
-def test_what_is_missing_is_reported_with_the_command_that_brings_it(
+def test_missing_support_is_reported_with_the_install_command(
     page: AssistantsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not child(page, QFrame, "mcpMissing").isVisible()
@@ -165,14 +167,14 @@ def test_a_link_to_a_python_stays_in_its_environment(tmp_path: Path) -> None:
     assert _server(tmp_path / "venv" / "python")["command"] == str(halo)
 
 
-def test_the_place_of_the_data_is_told_only_when_it_was_chosen(tmp_path: Path) -> None:
+def test_the_data_folder_is_shown_only_if_it_was_chosen(tmp_path: Path) -> None:
     python = _program(tmp_path, "python")
     assert "env" not in _server(python, HALO_HOME="", XDG_DATA_HOME="", HOME="/home/me")
     strange = 'a "quoted" \\ näme'
     assert _server(python, HALO_HOME=strange)["env"] == {"HALO_HOME": os.path.abspath(strange)}  # noqa: PTH100
 
 
-def test_the_place_where_the_system_keeps_data_is_reported_when_it_is_another(tmp_path: Path) -> None:
+def test_another_data_folder_of_the_system_is_shown(tmp_path: Path) -> None:
     python = _program(tmp_path, "python")
     assert _server(python, XDG_DATA_HOME="/data", HALO_HOME="")["env"] == {"XDG_DATA_HOME": "/data"}
     both = {"HALO_HOME": "/halo", "XDG_DATA_HOME": "/data"}

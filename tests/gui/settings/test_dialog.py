@@ -26,8 +26,7 @@ from halo_scheduler import Scheduler, SchedulerError
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.host.autostart import login_command
 from halo_scheduler.model import Notify
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Agent, Theme
+from halo_scheduler.model.settings import Agent, QuietTime, Theme
 from halo_scheduler.service.settings import Secrets
 from ui.backend.backend import Backend
 from ui.settings.basic_pages import Switch
@@ -36,9 +35,8 @@ from ui.style.theme import Appearance
 
 _NOW = 1_800_000_000_000
 _DAY = 86_400_000
-_GENERAL, _NOTIFICATIONS, _RUNNING, _QUIET_TIMES, _AGENTS, _ASSISTANTS, _KEEPING, _BACKUPS, _SECRETS = range(
-    9
-)
+_GENERAL, _NOTIFICATIONS, _RUNNING, _QUIET_TIMES, _AGENTS, _ASSISTANTS, _WEBHOOKS = range(7)
+_KEEPING, _BACKUPS, _SECRETS = range(7, 10)
 
 
 class _Autostart:
@@ -206,7 +204,7 @@ def test_a_refused_start_at_login_is_reported_and_taken_back(
     assert _text(dialog, "autostartSwitchError") == "Cannot write the entry"
 
 
-def test_an_entry_for_another_place_is_fixed(
+def test_an_entry_for_another_data_folder_is_fixed(
     dialog: SettingsDialog, autostart: _Autostart, qtbot: QtBot
 ) -> None:
     autostart.command = ["/old/python", "-m", "ui"]
@@ -337,9 +335,7 @@ def test_going_back_needs_a_second_word(
     assert asked.args == [older.path]
 
 
-def test_escape_leaves_everything_as_it_is(
-    dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
-) -> None:
+def test_escape_changes_nothing(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.backups.make()
     _turn_to(dialog, _BACKUPS)
     _click(dialog, qtbot, "restoreButton")
@@ -362,7 +358,9 @@ def test_why_going_back_failed_is_reported(
     assert _buttons(dialog, "makeBackupButton")[0].isEnabled()
 
 
-def test_after_going_back_it_goes_on(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_after_a_restore_the_dialog_keeps_working(
+    dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
+) -> None:
     scheduler.backups.make()
     dialog.show_backups()
     _click(dialog, qtbot, "restoreButton")
@@ -482,7 +480,7 @@ def test_a_secret_is_removed_after_a_second_word(
 
 def test_every_control_has_a_name_for_everyone(dialog: SettingsDialog, qtbot: QtBot) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
-    for page in range(9):
+    for page in range(10):
         _turn_to(dialog, page)
     controls = [
         one
@@ -517,7 +515,7 @@ def test_the_switch_is_drawn_otherwise_when_it_is_on(appearance: Appearance, qtb
     assert switch.grab().toImage() != off
 
 
-def test_a_page_is_made_when_it_is_first_turned_to_and_shows_what_holds(
+def test_a_page_is_created_on_first_use_and_shows_current_values(
     dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
@@ -568,7 +566,7 @@ def test_tab_leads_from_the_list_over_the_page_to_closing(
     assert len(_tab_order(dialog)) > 2
 
 
-def test_a_small_dialog_scrolls_what_does_not_fit(dialog: SettingsDialog, qtbot: QtBot) -> None:
+def test_a_small_dialog_scrolls(dialog: SettingsDialog, qtbot: QtBot) -> None:
     for row in range(_GENERAL, _SECRETS + 1):
         _turn_to(dialog, row)
         dialog.resize(480, 380)
@@ -582,3 +580,14 @@ def test_a_small_dialog_scrolls_what_does_not_fit(dialog: SettingsDialog, qtbot:
         assert page.horizontalScrollBar().maximum() == 0, row
         wrapped = [one for one in page.findChildren(QLabel) if one.isVisible() and one.wordWrap()]
         assert [one.text() for one in wrapped if one.heightForWidth(one.width()) > one.height()] == []
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_with_large_letters_the_names_of_pages_are_whole(dialog: SettingsDialog) -> None:
+    dialog.resize(1366, 768)
+    pages = dialog.findChild(QListWidget, "settingsPages")
+    assert pages is not None
+    assert pages.item(_GENERAL).text() == "General"
+    assert pages.sizeHintForColumn(0) <= pages.viewport().width()
+    dialog.resize(776, 544)
+    assert pages.item(_GENERAL).text() == ""

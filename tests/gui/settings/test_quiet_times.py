@@ -23,8 +23,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Manual, Scheduler, SchedulerError
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
-from halo_scheduler.model.settings import Theme
+from halo_scheduler.model.settings import QuietTime, Theme, Weekday
 from ui.backend.backend import Backend
 from ui.settings.page import SettingsLink
 from ui.settings.quiet_times import QuietTimeRow, QuietTimesPage
@@ -107,7 +106,7 @@ def _day(page: QuietTimesPage, day: Weekday) -> QPushButton:
 # --- The list -------------------------------------------------------------------------------------
 
 
-def test_without_any_it_is_explained_what_they_are_for(page: QuietTimesPage) -> None:
+def test_without_quiet_hours_they_are_explained(page: QuietTimesPage) -> None:
     told = [one.text() for one in page.findChildren(QLabel)]
     assert "No quiet hours" in told
     assert any("for nights" in text for text in told)
@@ -135,7 +134,7 @@ def test_each_tells_when_and_for_whom_and_whether_it_holds(
 # --- Adding and changing --------------------------------------------------------------------------
 
 
-def test_a_quiet_time_is_added(page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_quiet_hours_are_added(page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot) -> None:
     _click(page, "addQuietButton")
     QTest.keyClicks(child(page, QLineEdit, "quietNameEdit"), "Meeting")
     _click(page, "quietDaysWorkDays")
@@ -161,7 +160,7 @@ def test_a_quiet_time_is_added(page: QuietTimesPage, scheduler: Scheduler, qtbot
     qtbot.waitUntil(lambda: not _is_asking(page))
 
 
-def test_what_is_wrong_stands_beside_its_field(
+def test_errors_are_shown_beside_their_field(
     page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     _have(page, qtbot, scheduler, _NIGHTS)
@@ -201,7 +200,7 @@ def test_one_is_changed_in_its_place(page: QuietTimesPage, scheduler: Scheduler,
     assert other == _NIGHTS
 
 
-def test_one_that_somebody_else_removed_meanwhile_is_added_again(
+def test_quiet_hours_removed_elsewhere_meanwhile_are_added_again(
     page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     _have(page, qtbot, scheduler, _NIGHTS, _MEETING)
@@ -244,7 +243,7 @@ def test_a_refused_change_is_reported_in_the_form_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize("button", ["addQuietButton", "editQuietButton", "removeQuietButton"])
-def test_what_was_typed_is_not_lost_to_another_one(
+def test_typed_text_is_kept_when_another_entry_is_chosen(
     page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot, button: str
 ) -> None:
     _have(page, qtbot, scheduler, _NIGHTS, _MEETING)
@@ -262,7 +261,7 @@ def test_what_was_typed_is_not_lost_to_another_one(
     assert _text(page, "quietHeading") == "Edit Meeting"
 
 
-def test_the_keys_go_through_the_form_as_it_is_read(page: QuietTimesPage) -> None:
+def test_the_tab_order_follows_the_form(page: QuietTimesPage) -> None:
     _click(page, "addQuietButton")
     wanted = ["quietNameEdit", "quietGroup", "quietDays-mon", "quietStart", "quietEnd", "quietZone"]
     order: list[str] = []
@@ -276,7 +275,7 @@ def test_the_keys_go_through_the_form_as_it_is_read(page: QuietTimesPage) -> Non
 # --- Removing -------------------------------------------------------------------------------------
 
 
-def test_what_is_removed_can_be_brought_back_to_its_place(
+def test_removed_quiet_hours_are_restored_at_their_position(
     page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     _have(page, qtbot, scheduler, _NIGHTS, _MEETING)

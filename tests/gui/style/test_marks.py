@@ -94,7 +94,7 @@ def test_the_mark_of_a_job(job: Job, shape: Shape, tone: Tone) -> None:
     assert (mark.shape, mark.tone) == (shape, tone)
 
 
-def test_what_waits_for_an_answer_has_its_own_mark_unless_it_runs() -> None:
+def test_a_job_with_a_question_has_its_own_mark_unless_it_runs() -> None:
     paused = Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED)
     assert job_mark(situation_of(paused, asks=True)) == ASKS
     running = Job(id="j", name="n", schedule=_EVERY, status=JobStatus.RUNNING)

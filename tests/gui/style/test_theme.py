@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model.settings import Theme
-from ui.style.theme import BACKGROUNDS, DARK, LIGHT, Appearance, Colours, Tone, contrast
+from ui.style.theme import BACKGROUNDS, DARK, LIGHT, Appearance, Colours, Tone, contrast, icon_size, scaled
 
 _READABLE = 4.5
 
@@ -48,3 +49,20 @@ def test_an_icon_has_the_colour_of_its_meaning(qapp: QApplication) -> None:  # n
     image = appearance.icon("mark-ok", Tone.OK).pixmap(16, 16).toImage()
     middle = image.pixelColor(image.width() // 2, image.height() // 2)
     assert middle.name() == LIGHT.ok
+
+
+def test_icons_and_lengths_are_those_of_the_design_with_usual_letters(qapp: QApplication) -> None:
+    assert (icon_size(), scaled(100)) == (16, 100)
+    assert "icon-size" not in qapp.styleSheet()
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_icons_and_lengths_grow_with_large_letters(qtbot: QtBot) -> None:
+    assert icon_size() == 24
+    assert scaled(100) > 140
+    button = QPushButton("New job")
+    qtbot.addWidget(button)
+    button.ensurePolished()
+    assert button.iconSize().width() == 24
+    drawn = Appearance(Theme.LIGHT).icon("mark-ok", Tone.OK)
+    assert drawn.actualSize(button.iconSize()) == button.iconSize()

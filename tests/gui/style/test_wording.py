@@ -94,7 +94,7 @@ def test_how_long_ago(past_ms: int, words: str) -> None:
         (JobStatus.IDLE, None, ""),
     ],
 )
-def test_only_what_an_assistant_made_is_to_be_looked_at(
+def test_only_jobs_from_assistants_need_a_review(
     status: JobStatus, reason: StatusReason | None, advice: str
 ) -> None:
     assert status_advice(Situation(job_id="j", name="n", status=status, reason=reason)) == advice

@@ -18,7 +18,7 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Caps, InQuietTime, PathExists, StatusReason, Waiting
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.service.jobs import Jobs
 from halo_scheduler.store.runs import Spent
 from ui.backend.backend import Backend
@@ -82,14 +82,14 @@ def test_without_jobs_it_is_idle_and_says_so(tray: Tray, qtbot: QtBot) -> None:
     assert _icon(tray).icon().cacheKey() == picture("tray-idle").cacheKey()
 
 
-def test_the_tooltip_tells_what_comes_next(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_the_tooltip_shows_the_next_run(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.add_job("late", Every("9m"))
     scheduler.add_job("backup", Every("5m"))
     _read(tray, qtbot)
     assert _icon(tray).toolTip() == "Next: backup at 08:05"
 
 
-def test_what_runs_is_counted(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_running_jobs_are_counted(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.on_job_due(lambda _job, _run: Future())
     scheduler.trigger(scheduler.add_job("sync", Manual()))
     scheduler.add_job("backup", Every("5m"))
@@ -111,9 +111,7 @@ def _let_wait(scheduler: Scheduler, name: str, waiting: Waiting) -> None:
     scheduler._session.changed(Change(ChangeKind.JOB, job_id=job_id))
 
 
-def test_what_waits_is_reported_with_what_it_waits_for(
-    tray: Tray, scheduler: Scheduler, qtbot: QtBot
-) -> None:
+def test_waiting_jobs_are_shown_with_their_reason(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     _let_wait(scheduler, "backup", NETWORK)
     scheduler.add_job("later", Every("9m"))
     _read(tray, qtbot)
@@ -132,7 +130,7 @@ def test_a_chain_run_that_waits_is_reported_too(tray: Tray, scheduler: Scheduler
     assert _icon(tray).toolTip() == "then waiting: limit reached"
 
 
-def test_what_many_wait_for_stays_a_short_plain_line(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_many_waiting_jobs_stay_one_short_line(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     for number in range(7):
         _let_wait(scheduler, f"{number} <b>{'x' * 100}</b>", unmet(PathExists(path=f"/mnt/<i>{'y' * 300}")))
     _let_wait(scheduler, "8", NETWORK)
@@ -171,7 +169,7 @@ def test_a_job_that_switched_itself_off_asks_for_attention(
     assert _read(tray, qtbot).mood is Mood.ATTENTION
 
 
-def test_a_failure_is_not_hidden_by_what_runs(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_a_failure_is_not_hidden_by_running_jobs(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.on_job_due(_fail, name="bad")
     scheduler.on_job_due(lambda _job, _run: Future())
     scheduler.trigger(scheduler.add_job("bad", Manual(), Callback(name="bad")))
@@ -206,14 +204,14 @@ def test_several_questions_are_told_by_their_jobs(tray: Tray, scheduler: Schedul
     assert _icon(tray).toolTip() == "2 jobs need you"
 
 
-def test_a_question_of_a_deleted_job_asks_nobody(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_a_question_of_a_deleted_job_is_not_shown(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     job_id = scheduler.add_job("fix", Manual())
     ask(scheduler, job_id)
     scheduler.remove_job(job_id)
     assert _read(tray, qtbot).asking == ()
 
 
-def test_what_an_assistant_made_is_not_among_what_can_be_resumed(
+def test_a_job_from_an_assistant_is_not_among_those_to_resume(
     tray: Tray, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     scheduler.add_job("made", Every("5m"), paused_by=StatusReason.ASSISTANT)
@@ -306,7 +304,7 @@ def test_many_changes_at_once_are_read_twice_at_most(
     assert readings[1] == frozenset(f"job {number}" for number in range(1, 20))
 
 
-def test_a_storm_of_changes_is_no_storm_of_questions(
+def test_many_changes_cause_few_queries(
     tray: Tray, backend: Backend, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _read(tray, qtbot)
@@ -326,7 +324,7 @@ def test_a_storm_of_changes_is_no_storm_of_questions(
     assert readings == [frozenset(f"job {number}" for number in range(10))]
 
 
-def test_progress_that_nobody_sees_is_not_read(
+def test_progress_is_not_read_while_hidden(
     tray: Tray, backend: Backend, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _read(tray, qtbot)
@@ -335,7 +333,7 @@ def test_progress_that_nobody_sees_is_not_read(
     assert tray.state == TrayState()
 
 
-def test_after_a_fault_everything_is_read_anew(
+def test_after_an_error_everything_is_read_again(
     tray: Tray, scheduler: Scheduler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _read(tray, qtbot)
@@ -376,7 +374,7 @@ def test_a_click_on_a_message_is_reported_unless_it_was_for_the_menu(tray: Tray,
         _icon(tray).activated.emit(QSystemTrayIcon.ActivationReason.Context)
 
 
-def test_a_job_that_asks_is_not_said_to_come_next(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_a_job_with_a_question_is_not_shown_as_next(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     asks = scheduler.add_job("agent", Every("5m"))
     question = ask(scheduler, asks)
     state = _read(tray, qtbot)
@@ -389,7 +387,7 @@ def test_a_job_that_asks_is_not_said_to_come_next(tray: Tray, scheduler: Schedul
     qtbot.waitUntil(lambda: _icon(tray).toolTip() == "Next: agent at 08:05")
 
 
-def test_a_job_that_has_reached_its_cap_comes_next_only_after_midnight(
+def test_a_job_at_its_daily_limit_is_next_only_after_midnight(
     tray: Tray, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     caps = Policy(caps=Caps(runs_per_day=1))
@@ -403,7 +401,7 @@ def test_a_job_that_has_reached_its_cap_comes_next_only_after_midnight(
     assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["nightly"]
 
 
-def test_what_is_due_in_a_quiet_time_comes_next_at_its_end_or_not_at_all(
+def test_a_job_due_in_quiet_hours_comes_next_at_their_end_or_not_at_all(
     tray: Tray, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     scheduler.add_job("skips", Every("5m"), policy=Policy(in_quiet_time=InQuietTime.SKIP))
@@ -417,9 +415,7 @@ def test_what_is_due_in_a_quiet_time_comes_next_at_its_end_or_not_at_all(
     assert _icon(tray).toolTip() == "Next: waits at 08:30"
 
 
-def test_those_held_back_take_no_places_among_the_next(
-    tray: Tray, scheduler: Scheduler, qtbot: QtBot
-) -> None:
+def test_blocked_jobs_are_not_listed_as_next(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     for number in range(6):
         ask(scheduler, scheduler.add_job(f"agent {number}", Every("5m")))
         scheduler.add_job(f"job {number}", Every("1h"))

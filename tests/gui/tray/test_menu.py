@@ -71,12 +71,12 @@ def test_an_empty_one_still_opens_everything(menu: TrayMenu) -> None:
         ("trayQuitAction", "quit_requested"),
     ],
 )
-def test_an_entry_asks_for_what_it_says(menu: TrayMenu, qtbot: QtBot, name: str, signal: str) -> None:
+def test_each_entry_emits_its_request(menu: TrayMenu, qtbot: QtBot, name: str, signal: str) -> None:
     with qtbot.waitSignal(getattr(menu, signal)):
         _action(menu, name).trigger()
 
 
-def test_what_runs_shows_its_progress_and_can_be_stopped(menu: TrayMenu, qtbot: QtBot) -> None:
+def test_running_jobs_show_progress_and_can_be_stopped(menu: TrayMenu, qtbot: QtBot) -> None:
     menu.show_state(TrayState(running=(Underway("run 1", JobName("a", "R&D"), 0.42),), job_count=1))
     submenu = _submenu(menu, "trayRunningMenu0")
     assert submenu.menuAction().text() == "R&&D — 42%"
@@ -163,7 +163,7 @@ def test_an_open_menu_keeps_its_entries_and_tells_the_progress(menu: TrayMenu) -
     assert not entry.isVisible()
 
 
-def test_a_click_means_what_was_shown(menu: TrayMenu, qtbot: QtBot) -> None:
+def test_a_click_applies_to_the_entry_that_was_shown(menu: TrayMenu, qtbot: QtBot) -> None:
     menu.show_state(TrayState(running=(Underway("old", JobName("a", "sync"), None),), job_count=1))
     menu.aboutToShow.emit()
     menu.show_state(TrayState(running=(Underway("new", JobName("b", "copy"), None),), job_count=1))
@@ -205,7 +205,7 @@ def _in_short(waiting: tuple[WaitingEntry, ...]) -> WaitingJobs:
     return WaitingJobs.of([WaitingJob(one.job.name, one.waiting) for one in waiting])
 
 
-def test_what_waits_has_a_row_that_says_for_what_and_opens_the_job(menu: TrayMenu, qtbot: QtBot) -> None:
+def test_a_waiting_job_has_a_row_with_its_reason_that_opens_it(menu: TrayMenu, qtbot: QtBot) -> None:
     waiting = (
         WaitingEntry(JobName("a", "back & up"), NETWORK),
         WaitingEntry(JobName("b", "sync"), unmet(PathExists(path="/<b>x</b>"))),
@@ -246,9 +246,7 @@ def test_the_first_line_tells_the_time_of_a_job_with_a_long_name(menu: TrayMenu)
 @pytest.mark.parametrize(
     ("count", "words"), [(1, "&Needs you: 1 question…"), (2, "&Needs you: 2 questions…")]
 )
-def test_what_waits_for_an_answer_comes_first_and_opens_the_list(
-    menu: TrayMenu, qtbot: QtBot, count: int, words: str
-) -> None:
+def test_questions_come_first_and_open_the_list(menu: TrayMenu, qtbot: QtBot, count: int, words: str) -> None:
     menu.show_state(TrayState(asking=_jobs(count), job_count=2))
     assert _texts(menu)[0] == words
     assert _texts(menu)[1] == "Nothing scheduled"

@@ -50,7 +50,7 @@ def test_a_tray_that_goes_while_the_window_is_hidden_is_noticed(
     qtbot.waitUntil(window.isVisible)
 
 
-def test_a_window_that_is_shown_needs_no_look(qtbot: QtBot) -> None:
+def test_a_visible_window_needs_no_tray_check(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     window.show()

@@ -122,7 +122,7 @@ def test_each_byte_for_itself_shows_the_same(pieces: list[bytes]) -> None:
     assert _text(*pieces) == _text(b"".join(pieces))
 
 
-def test_complete_lines_come_at_once_and_the_rest_can_be_looked_at() -> None:
+def test_complete_lines_come_at_once_and_the_rest_can_be_read_early() -> None:
     stream = AnsiStream()
     assert stream.feed(b"one\ntw") == [Segment("one\n")]
     assert stream.unfinished() == [Segment("tw")]
@@ -138,7 +138,7 @@ def test_colours_span_lines_until_they_are_reset() -> None:
     ]
 
 
-def test_a_line_that_is_drawn_over_keeps_the_colours_of_what_is_left() -> None:
+def test_an_overwritten_line_keeps_the_colours_of_the_rest() -> None:
     stream = AnsiStream()
     stream.feed(b"\x1b[32mgreen\x1b[0m\r\x1b[1mG\x1b[0m")
     assert stream.unfinished() == [Segment("G", Style(bold=True)), Segment("reen", Style(foreground=2))]
@@ -173,7 +173,7 @@ def test_renditions(parameters: str, style: Style) -> None:
     assert styled(PLAIN, parameters) == style
 
 
-def test_a_line_without_end_is_broken() -> None:
+def test_a_very_long_line_is_broken() -> None:
     stream = AnsiStream()
     shown = "".join(segment.text for segment in stream.feed(b"x" * 25_000))
     assert shown.count("\n") == 2

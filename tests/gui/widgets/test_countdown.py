@@ -15,7 +15,7 @@ from ui.widgets.countdown import LONGEST_WAIT_MS, Countdown, until_ago_changes, 
 
 
 @given(st.integers(SECOND, HOUR - MINUTE), st.integers(0, 100_000_000))
-def test_the_time_ahead_changes_just_when_it_was_said_to(ahead_ms: int, past_ms: int) -> None:
+def test_the_remaining_time_changes_exactly_when_predicted(ahead_ms: int, past_ms: int) -> None:
     now_ms = NOW - past_ms
     at = now_ms + ahead_ms
     wait_ms = until_next_changes(at, now_ms)
@@ -25,7 +25,7 @@ def test_the_time_ahead_changes_just_when_it_was_said_to(ahead_ms: int, past_ms:
 
 
 @given(st.integers(HOUR, 20 * 24 * HOUR), st.integers(0, 100_000_000))
-def test_a_day_ahead_is_named_the_same_until_it_is_looked_at_again(ahead_ms: int, past_ms: int) -> None:
+def test_a_future_day_keeps_its_name_until_the_next_check(ahead_ms: int, past_ms: int) -> None:
     now_ms = NOW - past_ms
     at = now_ms + ahead_ms
     wait_ms = until_next_changes(at, now_ms)
@@ -34,7 +34,7 @@ def test_a_day_ahead_is_named_the_same_until_it_is_looked_at_again(ahead_ms: int
 
 
 @given(st.integers(-12 * HOUR + MINUTE, SECOND - 1))
-def test_what_is_due_or_overdue_changes_just_when_it_was_said_to(ahead_ms: int) -> None:
+def test_due_and_overdue_times_change_exactly_when_predicted(ahead_ms: int) -> None:
     at = NOW + ahead_ms
     wait_ms = until_next_changes(at, NOW)
     assert describe_when(at, NOW + wait_ms - 1) == describe_when(at, NOW)
@@ -42,7 +42,7 @@ def test_what_is_due_or_overdue_changes_just_when_it_was_said_to(ahead_ms: int) 
 
 
 @given(st.integers(0, 12 * HOUR - 1), st.integers(0, 100_000_000))
-def test_the_time_past_changes_just_when_it_was_said_to(past_ms: int, shift_ms: int) -> None:
+def test_the_elapsed_time_changes_exactly_when_predicted(past_ms: int, shift_ms: int) -> None:
     at = NOW - shift_ms
     now_ms = at + past_ms
     wait_ms = until_ago_changes(at, now_ms)
@@ -51,7 +51,7 @@ def test_the_time_past_changes_just_when_it_was_said_to(past_ms: int, shift_ms: 
 
 
 @given(st.integers(12 * HOUR, 20 * 24 * HOUR))
-def test_a_day_past_is_named_the_same_until_it_is_looked_at_again(past_ms: int) -> None:
+def test_a_past_day_keeps_its_name_until_the_next_check(past_ms: int) -> None:
     at, now_ms = NOW - past_ms, NOW
     assert ago(at, now_ms + until_ago_changes(at, now_ms) - 1) == ago(at, now_ms)
 
@@ -75,7 +75,7 @@ def test_it_waits_for_the_nearest_change_of_all(parent: QObject) -> None:
     assert _interval(countdown) == 3 * MINUTE
 
 
-def test_it_stands_still_while_nobody_looks(parent: QObject) -> None:
+def test_it_stops_while_hidden(parent: QObject) -> None:
     countdown = Countdown(parent)
     countdown.add(lambda: [MINUTE])
     countdown.arm()
@@ -86,7 +86,7 @@ def test_it_stands_still_while_nobody_looks(parent: QObject) -> None:
     assert not countdown.is_armed
 
 
-def test_it_stands_still_when_nothing_changes(parent: QObject) -> None:
+def test_it_stops_when_nothing_changes(parent: QObject) -> None:
     waits = [MINUTE]
     countdown = Countdown(parent)
     countdown.add(lambda: waits)
@@ -96,7 +96,7 @@ def test_it_stands_still_when_nothing_changes(parent: QObject) -> None:
     assert not countdown.is_armed
 
 
-def test_it_looks_again_within_the_hour(parent: QObject) -> None:
+def test_it_checks_again_within_the_hour(parent: QObject) -> None:
     countdown = Countdown(parent)
     countdown.add(lambda: [40 * 24 * HOUR])
     countdown.set_running(True)

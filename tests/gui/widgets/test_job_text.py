@@ -8,7 +8,7 @@ from commands import shell
 
 from halo_scheduler import Callback, Command, HttpRequest, Prompt
 from halo_scheduler.model import Action, Capacity, Waiting, WaitingFor
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from ui.widgets.job_text import WaitingJob, WaitingJobs, action_words, extra_words, waiting_line, work_words
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -69,7 +69,7 @@ def test_a_source_of_work_in_a_few_words(action: Action, words: str) -> None:
         (Callback("f"), ""),
     ],
 )
-def test_what_else_a_job_is_given_can_be_seen(action: Action, words: str) -> None:
+def test_further_inputs_of_a_job_are_shown(action: Action, words: str) -> None:
     assert extra_words(action) == words
 
 
@@ -93,10 +93,10 @@ def test_long_texts_are_cut() -> None:
         ([_REPORT, _SYNC, _MAIL], "3 waiting: report (limit reached), sync (AC power), …"),
     ],
 )
-def test_who_waits_for_what(jobs: list[WaitingJob], words: str) -> None:
+def test_waiting_jobs_with_their_reasons(jobs: list[WaitingJob], words: str) -> None:
     assert waiting_line(WaitingJobs.of(jobs), 0) == words
 
 
 @pytest.mark.usefixtures("qapp")
-def test_where_there_is_no_room_for_names_they_are_counted() -> None:
+def test_without_space_for_names_jobs_are_counted() -> None:
     assert waiting_line(WaitingJobs.of([_BACKUP, _SYNC]), 0, most_named=0) == "2 waiting"

@@ -69,7 +69,7 @@ def _text(qtbot: QtBot, appearance: Appearance, text: str, most_lines: int = 0) 
     return made
 
 
-def test_a_word_without_end_is_broken_and_widens_nothing(qtbot: QtBot, appearance: Appearance) -> None:
+def test_a_very_long_word_wraps_and_widens_nothing(qtbot: QtBot, appearance: Appearance) -> None:
     made = _text(qtbot, appearance, "x" * 500)
     assert made.minimumSizeHint().width() < 100
     assert made.heightForWidth(200) > 5 * QFontMetrics(made.font()).height()
@@ -109,7 +109,7 @@ def test_a_tone_can_change_with_the_text(qtbot: QtBot, appearance: Appearance) -
     assert made.grab().toImage() != before
 
 
-def test_it_comes_up_with_what_it_is_put_into_and_never_alone(qtbot: QtBot, appearance: Appearance) -> None:
+def test_it_appears_with_its_parent_and_never_alone(qtbot: QtBot, appearance: Appearance) -> None:
     made = WrappedText(appearance, name="text")
     made.setVisible(False)
     made.set_text("hello")
@@ -125,7 +125,7 @@ def test_it_comes_up_with_what_it_is_put_into_and_never_alone(qtbot: QtBot, appe
 
 @pytest.mark.parametrize("is_exact", [True, False])
 @pytest.mark.parametrize("blank", [" ", "\n"])
-def test_a_text_that_goes_on_behind_many_blanks_says_so(qtbot: QtBot, is_exact: bool, blank: str) -> None:
+def test_a_text_hidden_behind_many_blanks_is_marked(qtbot: QtBot, is_exact: bool, blank: str) -> None:
     text = WrappedText(Appearance(), name="long", is_exact=is_exact)
     qtbot.addWidget(text)
     text.set_text(f"date{blank * 5_000}; rm -r ~")

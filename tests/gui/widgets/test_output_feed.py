@@ -82,7 +82,7 @@ def test_a_run_is_followed_to_its_end(past: Past, reader: Reader, qtbot: QtBot) 
     assert reader.printed == b"one\ntwo\nthree\n"
 
 
-def test_progress_is_looked_at_at_once(past: Past, reader: Reader, qtbot: QtBot) -> None:
+def test_progress_is_read_at_once(past: Past, reader: Reader, qtbot: QtBot) -> None:
     run = past.begin(past.job(), b"one\n")
     reader.feed.follow(run.id)
     qtbot.waitUntil(lambda: reader.printed == b"one\n")
@@ -93,7 +93,7 @@ def test_progress_is_looked_at_at_once(past: Past, reader: Reader, qtbot: QtBot)
     qtbot.waitUntil(lambda: reader.printed == b"one\ntwo\n")
 
 
-def test_nobody_looks_while_nobody_sees(past: Past, reader: Reader, qtbot: QtBot) -> None:
+def test_nothing_is_read_while_hidden(past: Past, reader: Reader, qtbot: QtBot) -> None:
     run = past.begin(past.job(), b"one\n")
     reader.hide()
     reader.feed.follow(run.id)
@@ -104,7 +104,7 @@ def test_nobody_looks_while_nobody_sees(past: Past, reader: Reader, qtbot: QtBot
     qtbot.waitUntil(lambda: reader.printed == b"one\ntwo\n")
 
 
-def test_another_run_takes_the_place_of_the_first(past: Past, reader: Reader, qtbot: QtBot) -> None:
+def test_another_run_replaces_the_first(past: Past, reader: Reader, qtbot: QtBot) -> None:
     job_id = past.job()
     first, second = past.begin(job_id, b"first"), past.run(job_id, output=b"second")
     reader.feed.follow(first.id)
@@ -119,7 +119,7 @@ def test_a_run_that_is_gone_ends_at_once(reader: Reader, qtbot: QtBot) -> None:
     assert reader.printed == b""
 
 
-def test_what_went_wrong_is_reported(
+def test_errors_are_reported(
     past: Past, reader: Reader, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = past.run(past.job(), output=b"text")
@@ -129,7 +129,7 @@ def test_what_went_wrong_is_reported(
     assert "internal error" in reader.failures[0]
 
 
-def test_a_database_that_was_opened_anew_goes_on_where_it_was(tmp_path: Path, qtbot: QtBot) -> None:
+def test_a_reopened_database_continues_at_the_same_position(tmp_path: Path, qtbot: QtBot) -> None:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(NOW)) as scheduler:
         past = Past(scheduler)
         run = past.begin(past.job(), b"one\n")

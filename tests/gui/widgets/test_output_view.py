@@ -97,7 +97,7 @@ def test_another_theme_draws_the_same_text(view: OutputView) -> None:
     assert view.text() == "red\nlast"
 
 
-def test_the_view_stays_at_the_end_until_someone_scrolls_up(view: OutputView, qtbot: QtBot) -> None:
+def test_the_view_follows_the_end_until_the_user_scrolls_up(view: OutputView, qtbot: QtBot) -> None:
     view.feed(b"line\n" * 200)
     qtbot.waitUntil(lambda: _is_at_end(view))
     view.feed(b"more\n" * 50)
@@ -161,10 +161,14 @@ def test_all_is_copied_unless_something_is_selected(view: OutputView) -> None:
     assert QGuiApplication.clipboard().text() == "first "
 
 
-def test_the_bytes_are_saved_as_they_came(view: OutputView, tmp_path: Path) -> None:
+def test_the_bytes_are_saved_as_they_came(
+    view: OutputView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.widgets.output_view.documents", lambda: str(tmp_path))
     view.set_content(b"\x1b[31mred\x1b[0m\r\n\xff")
     _button(view, "saveOutputButton").click()
     dialog = child(view, QFileDialog, "saveOutputDialog")
+    assert dialog.directory().absolutePath() == str(tmp_path), "not the program's working directory"
     dialog.fileSelected.emit(str(tmp_path / "out.log"))
     dialog.reject()
     assert (tmp_path / "out.log").read_bytes() == b"\x1b[31mred\x1b[0m\r\n\xff"

@@ -32,14 +32,14 @@ def test_a_click_or_a_key_follows_it(qtbot: QtBot, line: LinkLine) -> None:
         QTest.keyClick(line, Qt.Key.Key_Space)
 
 
-def test_what_leads_nowhere_cannot_be_followed(line: LinkLine) -> None:
+def test_a_link_without_a_target_cannot_be_clicked(line: LinkLine) -> None:
     line.show_link("gone", leads=False)
     assert not line.isEnabled()
     line.show_link("back")
     assert line.isEnabled()
 
 
-def test_a_text_from_outside_is_shown_as_it_is_and_takes_no_key(line: LinkLine) -> None:
+def test_text_from_outside_is_plain_text_and_takes_no_focus(line: LinkLine) -> None:
     line.show_link(NASTY, "<i>&x</i>", mark=Mark(Shape.BARS, Tone.PAUSED))
     assert line.shortcut().isEmpty()
     assert not QtGui.Qt.mightBeRichText(line.toolTip())
@@ -57,9 +57,7 @@ def test_the_link_gives_way_before_it_widens_anything(line: LinkLine) -> None:
     assert columns
 
 
-def test_the_frame_of_what_has_the_keyboard_does_not_run_through_the_mark(
-    qtbot: QtBot, line: LinkLine
-) -> None:
+def test_the_focus_frame_does_not_cross_the_mark(qtbot: QtBot, line: LinkLine) -> None:
     line.show_link("backup", mark=Mark(Shape.RING, Tone.MUTED))
     line.resize(200, line.sizeHint().height())
     line.show()

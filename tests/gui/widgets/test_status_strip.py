@@ -67,7 +67,7 @@ def _button(strip: StatusStrip, name: str) -> QPushButton:
         ),
     ],
 )
-def test_what_is_going_on_in_words(
+def test_the_current_activity_in_words(
     strip: StatusStrip, engine: EngineShown, summary: Summary, expected: str
 ) -> None:
     strip.show_engine(engine)

@@ -17,7 +17,7 @@ from ui.widgets.labels import WrappedText
 from ui.widgets.signs import MarkSign
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.looking import ConditionState
+    from halo_scheduler.conditions.probes import ConditionState
 
 # Wait for a pause in typing: each check of a host opens a connection.
 _PAUSE_MS = 500

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os.path
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
@@ -14,7 +13,8 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QSizePolicy, 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Condition, Idle, Load, MainsPower, Network, PathExists
 from ui.forms.inputs import IntervalEdit, read_number
-from ui.style.theme import GRID, HALF, Appearance, mono_font, number_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font, number_font, scaled
+from ui.widgets.arrange import dialog_start
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import icon_button, label
 
@@ -56,6 +56,32 @@ def kind_of(condition: Condition) -> ConditionKind:
             return ConditionKind.PATH
         case _:
             assert_never(condition)
+
+
+class Offer(NamedTuple):
+    """The button that adds a condition."""
+
+    words: str
+    icon: str
+    tip: str
+
+
+def offer_of(kind: ConditionKind) -> Offer:
+    """Return the button of a kind."""
+    return {
+        ConditionKind.MAINS: Offer(_tr("On AC power"), "plug", _tr("Not on battery")),
+        ConditionKind.NETWORK: Offer(_tr("Network"), "globe", _tr("Any network connection")),
+        ConditionKind.HOST: Offer(
+            _tr("Host is reachable"), "host", _tr("A TCP connection to a host and port succeeds")
+        ),
+        ConditionKind.IDLE: Offer(
+            _tr("Computer is idle"), "user", _tr("No keyboard or mouse input for a while")
+        ),
+        ConditionKind.LOAD: Offer(_tr("Low system load"), "chart", _tr("Load average below a limit")),
+        ConditionKind.PATH: Offer(
+            _tr("Path exists"), "folder", _tr("A file, a folder or a mounted disk exists")
+        ),
+    }[kind]
 
 
 def form_of(kind: ConditionKind, appearance: Appearance, *, name: str) -> ConditionForm:
@@ -132,6 +158,7 @@ class HostForm(ConditionForm):
         self._host = _line(f"{name}Host", self.tr("Host"), "nas.local")
         self._port = number_box(1, _HIGHEST_PORT, name=f"{name}Port", title=self.tr("Port"), width=88)
         self._port.setValue(_USUAL_PORT)
+        self._host.setMinimumWidth(scaled(MARGIN * 8))
         self.row.addWidget(self._host, 1)
         self.row.addWidget(label(self.tr("is reachable on port")))
         self.row.addWidget(self._port)
@@ -265,9 +292,7 @@ class PathForm(ConditionForm):
         return PathExists(path=self._path.text().lstrip())
 
     def _choose_path(self) -> None:
-        # Path.expanduser raises for the home of an unknown user.
-        start = os.path.expanduser(self._path.text())  # noqa: PTH111 - see above
-        dialog = QFileDialog(self.window(), self.tr("File or folder"), start)
+        dialog = QFileDialog(self.window(), self.tr("File or folder"), dialog_start(self._path.text()))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(self._path.setText)
         dialog.finished.connect(dialog.deleteLater)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import MOST_CONDITIONS, Condition, Idle
 from ui.backend.backend import Backend, Lane
 from ui.forms.fields import CONTENT, Field, Findings, Page
 from ui.forms.rows import RowList, tab_before
-from ui.style.theme import GRID, HALF, ICON, MARGIN, Appearance
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, icon_size
 from ui.style.wording import plain_tooltip
 from ui.widgets.arrange import show_if
 from ui.widgets.labels import button, icon_button, label, tint
 
 from .condition_check import ConditionCheck
-from .condition_forms import SINGLE, ConditionForm, ConditionKind, form_of, kind_of
+from .condition_forms import SINGLE, ConditionForm, ConditionKind, form_of, kind_of, offer_of
 
 if TYPE_CHECKING:
-    from halo_scheduler.conditions.looking import ConditionState
+    from halo_scheduler.conditions.probes import ConditionState
 
 _COLUMNS = 3
 _SOME_IDLE = Idle(idle="5m")
@@ -65,50 +65,20 @@ class ConditionsEdit(QWidget):
         made.setObjectName("conditionOffer")
         # One style sheet for all buttons: parsing each takes time.
         made.setStyleSheet("QPushButton { text-align: left; }")
-        grid = QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(GRID)
-        for index, one in enumerate(self._add.values()):
-            grid.addWidget(one, index // _COLUMNS, index % _COLUMNS)
-        for column in range(_COLUMNS):
-            grid.setColumnStretch(column, 1)
         layout = QVBoxLayout(made)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
         layout.addWidget(label(self.tr("Add a condition"), "small"))
-        layout.addLayout(grid)
+        layout.addWidget(_Offer(tuple(self._add.values())))
         return self._page.watch_field(
             Field("", made, path="policy.conditions", subject=self.tr("The list of conditions"))
         )
 
     def _add_button(self, kind: ConditionKind) -> QPushButton:
-        words, icon, tip = {
-            ConditionKind.MAINS: (self.tr("On AC power"), "plug", self.tr("Not on battery")),
-            ConditionKind.NETWORK: (self.tr("Network"), "globe", self.tr("Any network connection")),
-            ConditionKind.HOST: (
-                self.tr("Host is reachable"),
-                "host",
-                self.tr("A TCP connection to a host and port succeeds"),
-            ),
-            ConditionKind.IDLE: (
-                self.tr("Computer is idle"),
-                "user",
-                self.tr("No keyboard or mouse input for a while"),
-            ),
-            ConditionKind.LOAD: (
-                self.tr("Low system load"),
-                "chart",
-                self.tr("Load average below a limit"),
-            ),
-            ConditionKind.PATH: (
-                self.tr("Path exists"),
-                "folder",
-                self.tr("A file, a folder or a mounted disk exists"),
-            ),
-        }[kind]
+        words, icon, tip = offer_of(kind)
         made = button(words, name=f"addCondition_{kind}", tip=tip, accessible=f"{_title(self)}: {words}")
         made.setAutoDefault(False)
-        made.setIconSize(QSize(ICON, ICON))
+        made.setIconSize(QSize(icon_size(), icon_size()))
         tint(made, self._appearance, icon)
         made.clicked.connect(_Add(self, kind))
         return made
@@ -284,6 +254,35 @@ class ConditionRow(QWidget):
 
     def _want_removal(self) -> None:
         self.removal_wanted.emit(self)
+
+
+class _Offer(QWidget):
+    """Shows buttons in as many columns as have room for their words."""
+
+    def __init__(self, buttons: Sequence[QPushButton]) -> None:
+        super().__init__()
+        self._buttons = buttons
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(GRID)
+        for one in buttons:
+            one.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._columns = 0
+        self._arrange(_COLUMNS)
+
+    def _arrange(self, columns: int) -> None:
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for index, one in enumerate(self._buttons):
+            self._grid.addWidget(one, index // columns, index % columns)
+        for column in range(_COLUMNS):
+            self._grid.setColumnStretch(column, int(column < columns))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        widest = max(one.sizeHint().width() for one in self._buttons)
+        self._arrange(max(1, min((self.width() + GRID) // (widest + GRID), _COLUMNS)))
 
 
 class _Add:

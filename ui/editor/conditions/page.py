@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Condition, InQuietTime, Policy
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.settings import QuietTime, Settings
 from ui.backend.backend import Backend
 from ui.editor.summary import joined
 from ui.forms.fields import Field, Findings, Page
@@ -115,10 +114,10 @@ class QuietHoursChoice(QWidget):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionPolicy:
-    """The values of the page."""
+    """The values of the page, named as the fields of a policy."""
 
     conditions: tuple[Condition, ...]
-    deadline: str | None
+    condition_deadline: str | None
     in_quiet_time: InQuietTime
 
 
@@ -206,7 +205,9 @@ class ConditionsPage(Page):
         policy = findings.take("policy", lambda: Policy(conditions=conditions, condition_deadline=deadline))
         if policy is None:
             return None
-        return ConditionPolicy(conditions=conditions, deadline=deadline, in_quiet_time=self._quiet.choice)
+        return ConditionPolicy(
+            conditions=conditions, condition_deadline=deadline, in_quiet_time=self._quiet.choice
+        )
 
     def _announce_edit(self) -> None:
         self._show_deadline()

@@ -18,12 +18,12 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.model import Command
 from ui.forms.choices import Choice, Choices
-from ui.forms.command_line import ArgumentChips, join_line, shell_signs, split_line
+from ui.forms.command_line import ArgumentChips, shell_signs, split_line
 from ui.forms.fields import Field, Findings, Page
 from ui.forms.inputs import PlainText
 from ui.forms.rows import link, side_by_side
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
-from ui.widgets.arrange import show_if
+from ui.widgets.arrange import dialog_start, show_if
 from ui.widgets.labels import icon_button, label
 
 _PROGRAM = "program"
@@ -141,23 +141,19 @@ class CommandForm(QWidget):
         self._script.textChanged.connect(self.changed)
         self._shell.editTextChanged.connect(self.changed)
 
-    def first_stops(self) -> list[QWidget]:
-        """Return the first widgets in Tab order: the command, then its type."""
+    def stops(self) -> list[QWidget]:
+        """Return the widgets in Tab order."""
         files = [
             self._line_row.findChild(QWidget, "commandFile"),
             self._script_row.findChild(QWidget, "shellFile"),
         ]
         buttons = [*(one for one in files if one is not None), self._use_shell]
-        return [self._line, self._script, *buttons, *self._mode.buttons()]
-
-    def later_stops(self) -> list[QWidget]:
-        """Return the widgets that come after the choice of the action."""
-        return [self._shell]
+        return [*self._mode.buttons(), self._line, self._script, *buttons, self._shell]
 
     def load(self, command: Command | None) -> None:
         """Show a command; None for a job that has none yet."""
         if command is not None:
-            self._line.setText(join_line(command.argv))
+            self._line.setText(shlex.join(command.argv))
             self._line.setCursorPosition(0)
             self._script.show_text(command.line)
             if command.shell:
@@ -212,7 +208,7 @@ class CommandForm(QWidget):
             )
 
     def _choose_file(self) -> None:
-        dialog = QFileDialog(self.window(), self.tr("Choose a file"))
+        dialog = QFileDialog(self.window(), self.tr("Choose a file"), dialog_start())
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(self._insert_path)
         dialog.finished.connect(dialog.deleteLater)

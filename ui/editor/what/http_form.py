@@ -170,10 +170,6 @@ class HttpForm(QWidget):
         self._statuses.textChanged.connect(self._announce_change)
         self._redirects.currentIndexChanged.connect(self._announce_change)
 
-    def first_stops(self) -> list[QWidget]:
-        """Return the first widgets in Tab order."""
-        return [self._method, self._url]
-
     def load(self, request: HttpRequest | None) -> None:
         """Show a request."""
         if request is not None:

@@ -40,6 +40,10 @@ class _Kind(StrEnum):
     REMINDER = "reminder"
 
 
+_FORMS = {_Kind.HTTP: HttpRequest, _Kind.PROMPT: Prompt, _Kind.REMINDER: Reminder}
+_OF_PROCESSES = (_Kind.COMMAND, _Kind.PROMPT)
+
+
 @dataclass(frozen=True, slots=True)
 class What:
     """The values of the page; None where they have problems."""
@@ -74,9 +78,7 @@ class WhatPage(Page):
         self._is_taken = is_taken
         self._kept: Callback | None = None
         self._parameters: Mapping[str, str] = {}
-        self._http: HttpForm | None = None
-        self._prompt: PromptForm | None = None
-        self._reminder: _ReminderForm | None = None
+        self._made: dict[str, _Form] = {}
 
     def begin(self, name: str) -> None:
         """Build the name field, which gets the focus as soon as the window appears."""
@@ -131,15 +133,9 @@ class WhatPage(Page):
         forms.show()
 
     def _set_tab_order(self) -> None:
-        """Put the command or prompt right after the name in Tab order."""
+        """Let Tab go down the page: the name, the kind, then what belongs to it."""
         prompt = [] if self._prompt is None else self._prompt.first_stops()
-        stops = [
-            self._name,
-            *prompt,
-            *self._command.first_stops(),
-            *self._kind.buttons(),
-            *self._command.later_stops(),
-        ]
+        stops = [self._name, *self._kind.buttons(), *prompt, *self._command.stops()]
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 
@@ -152,31 +148,31 @@ class WhatPage(Page):
 
     # --- Forms created on first use -------------------------------------------------------------------
 
-    def _http_form(self) -> HttpForm:
-        if self._http is None:
-            made = self._http = HttpForm(self._backend, self._appearance, self, self._stage)
+    def _form(self, kind: str) -> _Form:
+        made = self._made.get(kind)
+        if made is None:
+            made = self._made[kind] = self._make_form(kind)
             self._insert_form(made)
             made.changed.connect(self.edited)
-        return self._http
+            self._follow_work()
+        return made
 
-    def _prompt_form(self) -> PromptForm:
-        if self._prompt is None:
-            made = self._prompt = PromptForm(
-                self._backend, self._appearance, self._settings, self, self._stage
-            )
-            self._insert_form(made)
-            made.set_has_work(self._process.has_work)
-            made.changed.connect(self.edited)
-        return self._prompt
+    def _make_form(self, kind: str) -> _Form:
+        match kind:
+            case _Kind.HTTP:
+                return HttpForm(self._backend, self._appearance, self, self._stage)
+            case _Kind.PROMPT:
+                return PromptForm(self._backend, self._appearance, self._settings, self, self._stage)
+            case _:
+                return _ReminderForm(self, self._stage)
 
-    def _reminder_form(self) -> _ReminderForm:
-        if self._reminder is None:
-            made = self._reminder = _ReminderForm(self, self._stage)
-            self._insert_form(made)
-            made.changed.connect(self.edited)
-        return self._reminder
+    @property
+    def _prompt(self) -> PromptForm | None:
+        """The form of prompts, if it was created."""
+        made = self._made.get(_Kind.PROMPT)
+        return made if isinstance(made, PromptForm) else None
 
-    def _insert_form(self, form: HttpForm | PromptForm | _ReminderForm) -> None:
+    def _insert_form(self, form: _Form) -> None:
         self._forms.insertWidget(0, form)
         form.load(None)
         put_after(self._kind.buttons()[-1], form)
@@ -222,21 +218,16 @@ class WhatPage(Page):
         self._kept = action if isinstance(action, Callback) else None
         self._command.load(action if isinstance(action, Command) and not is_empty else None)
         self._process.load(action if isinstance(action, Command | Prompt) and not is_empty else None)
-        kind = _Kind.COMMAND
-        match action:
-            case HttpRequest():
-                self._http_form().load(action)
-                kind = _Kind.HTTP
-            case Prompt():
-                self._prompt_form().load(action)
-                kind = _Kind.PROMPT
-            case Reminder():
-                self._reminder_form().load(action)
-                kind = _Kind.REMINDER
-            case Callback():
+        kind = next((kind for kind, form in _FORMS.items() if isinstance(action, form)), _Kind.COMMAND)
+        match action, self._form(kind) if kind in _FORMS else None:
+            case HttpRequest(), HttpForm() as form:
+                form.load(action)
+            case Prompt(), PromptForm() as form:
+                form.load(action)
+            case Reminder(), _ReminderForm() as form:
+                form.load(action)
+            case Callback(), _:
                 self._show_kept(action)
-            case Command():
-                pass
         self._kind.choose(kind)
         self._show_kind()
         self._follow_work()
@@ -280,11 +271,10 @@ class WhatPage(Page):
     def _read_action(self, findings: Findings) -> Action | None:
         if self._kept is not None:
             return self._kept
-        if self._kind.value == _Kind.HTTP:
-            return self._http_form().read(findings)
-        if self._kind.value == _Kind.REMINDER:
-            return self._reminder_form().read(findings)
-        form = self._prompt_form() if self._kind.value == _Kind.PROMPT else self._command
+        kind = self._kind.value
+        if kind not in _OF_PROCESSES:
+            return self._form(kind).read(findings)
+        form = self._prompt or self._command if kind == _Kind.PROMPT else self._command
         action = form.read(findings)
         process = self._process.read(findings)
         if action is None or process is None:
@@ -304,13 +294,11 @@ class WhatPage(Page):
         show_if(self._kind, not is_kept)
         show_if(self._words, is_kept)
         show_if(self._command, kind == _Kind.COMMAND)
-        if kind == _Kind.HTTP or self._http is not None:
-            show_if(self._http_form(), kind == _Kind.HTTP)
-        if kind == _Kind.PROMPT or self._prompt is not None:
-            show_if(self._prompt_form(), kind == _Kind.PROMPT)
-        if kind == _Kind.REMINDER or self._reminder is not None:
-            show_if(self._reminder_form(), kind == _Kind.REMINDER)
-        show_if(self._process, kind in (_Kind.COMMAND, _Kind.PROMPT))
+        if kind in _FORMS:
+            self._form(kind)
+        for name, form in self._made.items():
+            show_if(form, name == kind)
+        show_if(self._process, kind in _OF_PROCESSES)
         self._process.show_for(is_prompt=kind == _Kind.PROMPT)
 
     def _follow_work(self) -> None:
@@ -381,10 +369,6 @@ class _ReminderForm(QWidget):
         self._title.textChanged.connect(self.changed)
         self._text.textChanged.connect(self.changed)
 
-    def first_stops(self) -> list[QWidget]:
-        """Return the first widgets in Tab order."""
-        return [self._title, self._text]
-
     def load(self, reminder: Reminder | None) -> None:
         """Show a reminder."""
         if reminder is not None:
@@ -399,3 +383,6 @@ class _ReminderForm(QWidget):
             findings.miss("action.title", self.tr("Enter a title."))
             return None
         return findings.take("action", lambda: Reminder(title=title, text=self._text.toPlainText().strip()))
+
+
+_Form = HttpForm | PromptForm | _ReminderForm

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.model import Command, ProcessAction
-from halo_scheduler.model.work_source import WorkSource
+from halo_scheduler.model.actions import WorkSource
 from ui.backend.backend import Backend
 from ui.editor.summary import joined, short_interval
 from ui.forms.fields import Field, Findings, Page

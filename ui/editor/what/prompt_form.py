@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWid
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.templates import NEEDS_WORK, NOTHING_TO_SAY, VARIABLES, variable_spans
 from halo_scheduler.model import JobSpec, Prompt
+from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.model.work_source import FolderSource
 from ui.backend.backend import Asked, Backend
 from ui.forms.fields import Field, Findings, Page, as_sentence
 from ui.forms.fold import Fold

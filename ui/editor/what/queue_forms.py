@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from ui.backend.backend import Asked, Backend, Lane
 from ui.editor.summary import joined
 from ui.forms.fields import Field, Findings, Page

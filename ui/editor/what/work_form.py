@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWi
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted
-from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
 from halo_scheduler.work_sources.item import Item
 from ui.backend.backend import Asked, Backend, Lane
 from ui.forms.choices import Choice, Choices

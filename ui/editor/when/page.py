@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
-from halo_scheduler.model import After, Cron, Entry, Every, JobSpec, Manual, Once, Schedule, Several
-from halo_scheduler.model.schedules import combine_like
+from halo_scheduler.model import (
+    After,
+    Cron,
+    Entry,
+    Every,
+    JobSpec,
+    Manual,
+    Once,
+    OnFile,
+    OnSession,
+    OnWebhook,
+    Schedule,
+    Several,
+)
+from halo_scheduler.model.schedules import combine_like, entries_of, schedules_of
 from ui.editor.draft import NEW_JOB_CRON
-from ui.forms.choices import Choice, Choices
 from ui.forms.fields import Field, Findings, Page
 from ui.forms.inputs import ZonePicker
 from ui.style.theme import Appearance
 from ui.widgets.arrange import show_if
+from ui.widgets.boxes import let_shrink
 from ui.widgets.labels import label
 
 from .day_times_form import DayTimesForm
-from .schedule_forms import AfterForm, CronForm, EveryForm, OnceForm
+from .event_forms import FileForm, SessionForm, WebhookForm
+from .kinds import AFTER, CRON, EVERY, FILE, MANUAL, ON_CLOCK, ONCE, SESSION, TIMES, WEBHOOK, KindChooser
+from .run_options import RunOptions
+from .schedule_forms import AfterForm, CronForm, EveryForm, OnceForm, ScheduleForm
 from .schedule_list import ScheduleList
-
-_TIMES = "times"
-_EVERY = "every"
-_ONCE = "once"
-_AFTER = "after"
-_MANUAL = "manual"
-_CRON = "cron"
+from .words_line import WordsLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +50,10 @@ class When:
 
 
 class WhenPage(Page):
-    """Six kinds of schedules, each with its own form, and the list of further ones."""
+    """The kinds of schedules, each with its own form, and the list of further ones."""
+
+    webhooks_wanted = Signal()
+    """The user wants to see the webhooks page of the settings."""
 
     def __init__(self, now_ms: Callable[[], int], appearance: Appearance, parent: QWidget) -> None:
         super().__init__(
@@ -48,149 +62,207 @@ class WhenPage(Page):
         self._anchor_at = 0
         self._is_new = True
         self._before: Schedule | Several | None = None
-        self._key = ""
-        """The key of the schedule in the form, if it has one."""
+        self._entry: Entry | None = None
+        """The schedule in the form as it was stored: its key, and what the form keeps but does not show."""
+        self._is_filling = False
+        """Whether the form is being filled, so that its changes are not the user's."""
         self._now_ms = now_ms
         self._appearance = appearance
 
     def build(self) -> Iterator[None]:
         """Build the page; yields after each part so that the event loop can run."""
-        self._kind = Choices(
-            self._appearance, self._choices(), name="scheduleKind", title=self.tr("When"), columns=3
-        )
+        self._words = WordsLine(self._now_ms, self)
+        self.add(self._words)
+        self._kind = KindChooser(self._appearance)
         self.add(self._kind)
         yield
-        self._times = DayTimesForm(self._appearance, self)
+        self._zone = ZonePicker(name="zone")
+        let_shrink(self._zone)
+        self._zone_field = Field(
+            self.tr("Time zone"), self._zone, path="schedule.timezone", subject=self.tr("The time zone")
+        )
+        self._times = DayTimesForm(self._zone, self._appearance, self)
         yield
-        self._every = EveryForm(self._now_ms, self)
-        self._once = OnceForm(self._now_ms, self)
+        self._every = EveryForm(self._now_ms, self._appearance, self)
+        self._once = OnceForm(self._now_ms, self._appearance, self)
         yield
         self._after = AfterForm(self)
-        self._cron = CronForm(self)
+        self._cron = CronForm(self._zone, self)
         yield
+        self._file = FileForm(self._appearance, self)
+        self._session = SessionForm(self)
+        self._webhook = WebhookForm(self)
         self._manual = label(
             self.tr(
                 "Runs only when you start it from the window, the tray or a terminal, or after another job."
             ),
             wrap=True,
         )
-        self._zone = ZonePicker(name="zone")
-        self._zone_field = Field(
-            self.tr("Time zone"), self._zone, path="schedule.timezone", subject=self.tr("The time zone")
-        )
-        self._forms: dict[str, QWidget] = {
-            _TIMES: self._times,
-            _EVERY: self._every,
-            _ONCE: self._once,
-            _AFTER: self._after,
-            _MANUAL: self._manual,
-            _CRON: self._cron,
+        self._forms: dict[str, ScheduleForm] = {
+            TIMES: self._times,
+            EVERY: self._every,
+            ONCE: self._once,
+            AFTER: self._after,
+            CRON: self._cron,
+            FILE: self._file,
+            SESSION: self._session,
+            WEBHOOK: self._webhook,
         }
         for form in self._forms.values():
             self.add(form)
+            form.changed.connect(self._announce_edit)
+        self.add(self._manual)
         yield
         self.add_field(self._zone_field)
+        self._options = RunOptions(self._now_ms, self._appearance, self)
+        self.add(self._options)
         self._others = ScheduleList(self._appearance, self)
         self.add(self._others)
         self.column.addStretch(1)
         self._connect()
         self._show_kind()
 
-    def _choices(self) -> tuple[Choice, ...]:
-        return (
-            Choice(_TIMES, self.tr("Times of day"), "calendar", self.tr("on chosen days")),
-            Choice(_EVERY, self.tr("Every"), "repeat", self.tr("15 min, 2 hours …")),
-            Choice(_ONCE, self.tr("Once"), "clock", self.tr("on one date")),
-            Choice(_AFTER, self.tr("After previous run"), "refresh", self.tr("fixed gap")),
-            Choice(_MANUAL, self.tr("Manual only"), "hand", self.tr("or after another job")),
-            Choice(_CRON, self.tr("Cron"), "terminal", self.tr("an expression")),
-        )
-
     def _connect(self) -> None:
         self._kind.chosen.connect(self._change_kind)
-        for signal in (
-            self._times.changed,
-            self._every.changed,
-            self._once.changed,
-            self._after.changed,
-            self._cron.changed,
-            self._zone.changed,
-        ):
-            signal.connect(self.edited)
+        self._zone.changed.connect(self._announce_edit)
+        self._words.typed.connect(self._fill_from_words)
         self._times.cron_wanted.connect(self._edit_as_cron)
-        self._others.changed.connect(self.edited)
+        self._webhook.settings_wanted.connect(self.webhooks_wanted)
+        self._cron.builder_wanted.connect(self._show_as_times)
+        self._options.changed.connect(self._announce_edit)
+        self._others.changed.connect(self._announce_edit)
         self._others.add_wanted.connect(self._add_another)
         self._others.edit_wanted.connect(self._edit_other)
-        self._cron.builder_wanted.connect(self._show_as_times)
 
     def focus_first(self) -> None:
         """Focus the form of the chosen kind."""
-        form = self._forms[self._kind.value]
-        if isinstance(form, DayTimesForm | EveryForm | OnceForm | AfterForm | CronForm):
-            form.focus_first()
-        else:
+        if self._kind.value == MANUAL:
             self._kind.focus_chosen()
+        else:
+            self._forms[self._kind.value].focus_first()
 
     def load(self, spec: JobSpec, *, is_new: bool) -> None:
         """Show the schedules of a job; the anchor is kept until another is chosen."""
         self._anchor_at, self._is_new, self._before = spec.anchor_at, is_new, spec.schedule
-        entries = spec.schedules
-        if not entries:
-            self._choose(_MANUAL)
-        elif not self._load_times([entry.schedule for entry in entries]):
-            self._load_entry(entries[0])
-            self._others.show_entries(entries[1:])
+        self._fill(spec.schedules)
+        self._write_words()
 
-    def _load_times(self, schedules: list[Schedule]) -> bool:
-        """Show schedules as times of day, if they are no more than that; return whether they are."""
-        crons = [schedule for schedule in schedules if isinstance(schedule, Cron)]
-        is_one_zone = len({cron.timezone for cron in crons}) == 1
+    def _fill(self, entries: Sequence[Entry]) -> None:
+        """Show schedules in the form and the list, without announcing an edit."""
+        self._is_filling = True
+        others: Sequence[Entry] = ()
+        if not entries:
+            self._keep(None)
+            self._choose(MANUAL)
+        elif not self._load_times(entries):
+            self._load_entry(entries[0])
+            others = entries[1:]
+        self._others.show_entries(others)
+        self._is_filling = False
+
+    def _keep(self, entry: Entry | None) -> None:
+        """Take what a schedule says beside its times; None for a new one."""
+        self._entry = entry
+        self._options.load(entry)
+
+    def _fill_from_words(self, schedule: Schedule | Several | None) -> None:
+        """Fill the form with the schedule of the typed words, if they are understood."""
+        if schedule is not None:
+            # What stays as it was keeps its key and its anchor.
+            before = self._entries_now()
+            entries = () if isinstance(schedule, Manual) else entries_of(schedule)
+            if len(before) == len(entries) == 1:
+                self._fill([_kept(before[0], entries[0], before[0].key)])
+            else:
+                known = {entry.schedule: entry for entry in before}
+                self._fill([_kept(known.get(entry.schedule), entry) for entry in entries])
+        self.edited.emit()
+
+    def _entries_now(self) -> list[Entry]:
+        """Return the schedules of the form and the list; those of an invalid form are missing."""
+        others = () if self._kind.value == MANUAL else self._others.entries
+        return [*self._read_form(Findings(), self._now_ms()), *others]
+
+    def _write_words(self) -> None:
+        """Show what the form says in the line of plain words."""
+        is_manual = self._kind.value == MANUAL
+        when = Manual() if is_manual else self._read_schedule(Findings(), self._now_ms())
+        self._words.show_schedule(when.schedule if isinstance(when, When) else when)
+
+    def _announce_edit(self) -> None:
+        if not self._is_filling:
+            self._write_words()
+            self.edited.emit()
+
+    def _load_times(self, entries: Sequence[Entry]) -> bool:
+        """Show schedules as times of day, if they differ in nothing else; return whether they do not."""
+        crons = [entry.schedule for entry in entries if isinstance(entry.schedule, Cron)]
+        only_times_differ = len({cron.timezone for cron in crons}) == 1 and all(
+            replace(entry, schedule=entries[0].schedule, key=entries[0].key) == entries[0]
+            for entry in entries
+        )
         if (
-            len(crons) < len(schedules)
-            or not is_one_zone
-            or not self._times.load([one.cron for one in crons])
+            len(crons) < len(entries)
+            or not only_times_differ
+            or not self._times.load([cron.cron for cron in crons])
         ):
             return False
+        self._keep(entries[0] if len(entries) == 1 else replace(entries[0], key=""))
         self._zone.set_zone(crons[0].timezone)
         self._cron.load(crons[0].cron)
-        self._choose(_TIMES)
+        self._choose(TIMES)
         return True
 
     def _load_entry(self, entry: Entry) -> None:
         """Show one schedule in its form."""
-        self._key = entry.key
+        self._keep(entry)
         schedule = entry.schedule
         match schedule:
             case Every():
                 self._every.load(schedule, entry.anchor(self._anchor_at))
-                self._choose(_EVERY)
+                self._choose(EVERY)
             case After():
                 self._after.load(schedule)
-                self._choose(_AFTER)
+                self._choose(AFTER)
             case Once():
-                self._once.load(schedule, is_stored=not self._is_new)
-                self._choose(_ONCE)
+                is_stored = self._before is not None and schedule in schedules_of(self._before)
+                self._once.load(schedule, is_stored=is_stored and not self._is_new)
+                self._choose(ONCE)
+            case OnFile():
+                self._file.load(schedule)
+                self._choose(FILE)
+            case OnSession():
+                self._session.load(schedule)
+                self._choose(SESSION)
+            case OnWebhook():
+                self._choose(WEBHOOK)
             case Manual():
-                self._choose(_MANUAL)
+                self._choose(MANUAL)
             case Cron():
                 self._zone.set_zone(schedule.timezone)
                 self._cron.load(schedule.cron)
-                self._choose(_TIMES if self._times.load([schedule.cron]) else _CRON)
+                self._choose(TIMES if self._times.load([schedule.cron]) else CRON)
 
     def read(self, findings: Findings, now_ms: int) -> When | None:
         """Return the schedules and the anchor, or None after recording the problems."""
-        if self._kind.value == _MANUAL:
+        if not self._words.check(findings):
+            return None
+        return self._read_schedule(findings, now_ms)
+
+    def _read_schedule(self, findings: Findings, now_ms: int) -> When | None:
+        if self._kind.value == MANUAL:
             return When(Manual(), self._anchor_at or now_ms)
         entries = self._read_form(findings, now_ms)
         if not entries:
             return None
-        return self._combined([*entries, *self._others.entries], now_ms)
+        combined = [*entries, *self._others.entries]
+        return findings.take("schedule", lambda: self._combined(combined, now_ms))
 
-    def _combined(self, entries: list[Entry], now_ms: int) -> When | None:
+    def _combined(self, entries: list[Entry], now_ms: int) -> When:
         # What is there twice counts once.
-        distinct = list({(entry.schedule, entry.anchor_at): entry for entry in entries}.values())
+        distinct = list({entry.timing: entry for entry in entries}.values())
         only = distinct[0]
-        if len(distinct) == 1:
+        if len(distinct) == 1 and only.is_plain:
             return When(only.schedule, only.anchor(self._anchor_at or now_ms))
         anchor_at = self._anchor_at or only.anchor(now_ms)
         # An anchor that is the job's own need not be repeated.
@@ -198,39 +270,29 @@ class WhenPage(Page):
         return When(combine_like(plain, self._before), anchor_at)
 
     def _read_form(self, findings: Findings, now_ms: int) -> list[Entry]:
-        """Return the schedules of the form; none after recording the problems."""
-        match self._kind.value:
-            case "every":
-                every = self._every.read(findings, now_ms)
-                return [] if every is None else [Entry(every[0], self._key, every[1])]
-            case "once":
-                return self._entries(self._once.read(findings, now_ms))
-            case "after":
-                return self._entries(self._after.read(findings))
-            case "cron" if self._cron.is_empty:
-                findings.miss("schedule.cron", self.tr("Enter a cron expression."))
-                return []
-            case "cron":
-                return self._entries(self._read_cron(findings, self._cron.text))
-            case _:
-                found = [self._read_cron(findings, text) for text in self._times.read(findings)]
-                return self._entries(*found) if all(found) else []
+        """Return the schedules of the form; none after recording the problems, and for manual jobs."""
+        if self._kind.value == MANUAL:
+            return []
+        found = self._forms[self._kind.value].read(findings, now_ms)
+        kept = [self._with_kept(entry, is_only=len(found) == 1) for entry in found]
+        applied = [findings.take("schedule", partial(self._options.apply, entry)) for entry in kept]
+        return [entry for entry in applied if entry is not None]
 
-    def _entries(self, *schedules: Schedule | None) -> list[Entry]:
-        found = [schedule for schedule in schedules if schedule is not None]
-        return [Entry(schedule, self._key if len(found) == 1 else "") for schedule in found]
-
-    def _read_cron(self, findings: Findings, expression: str) -> Cron | None:
-        return findings.take("schedule", lambda: Cron(expression, self._zone.zone))
+    def _with_kept(self, entry: Entry, *, is_only: bool) -> Entry:
+        """Return a schedule with what the form keeps but does not show."""
+        kept = self._entry
+        if kept is None:
+            return entry
+        return replace(entry, key=kept.key if is_only else "", parameters=kept.parameters)
 
     def _add_another(self) -> None:
         """Move the schedule of the form into the list, and begin another."""
         if self._list_form(len(self._others.entries)):
-            self._key = ""
+            self._keep(None)
             self._times.load([NEW_JOB_CRON])
-            self._choose(_TIMES)
+            self._choose(TIMES)
             self.focus_first()
-            self.edited.emit()
+            self._announce_edit()
 
     def _edit_other(self, index: int) -> None:
         """Exchange a schedule of the list with that of the form."""
@@ -239,12 +301,12 @@ class WhenPage(Page):
             self._others.show_entries([entry for entry in self._others.entries if entry is not chosen])
             self._load_entry(chosen)
             self.focus_first()
-            self.edited.emit()
+            self._announce_edit()
 
     def _list_form(self, index: int) -> bool:
         """Put what the form holds into the list; return False if it holds nothing valid, which is then shown."""
         found = self._read_form(Findings(), self._now_ms())
-        if not found and self._kind.value != _MANUAL:
+        if not found and self._kind.value != MANUAL:
             self.edited.emit()
             return False
         entries = list(self._others.entries)
@@ -257,21 +319,38 @@ class WhenPage(Page):
 
     def _edit_as_cron(self) -> None:
         self._cron.load("".join(self._times.texts[:1]))
-        self._kind.choose(_CRON)
+        self._kind.choose(CRON)
         self.focus_first()
 
     def _show_as_times(self) -> None:
         if self._times.load([self._cron.text]):
-            self._kind.choose(_TIMES)
+            self._kind.choose(TIMES)
             self.focus_first()
 
     def _change_kind(self) -> None:
         self._show_kind()
-        self.edited.emit()
+        self._announce_edit()
 
     def _show_kind(self) -> None:
         kind = self._kind.value
         for name, form in self._forms.items():
             show_if(form, name == kind)
-        show_if(self._zone_field, kind in (_TIMES, _CRON))
-        show_if(self._others, kind != _MANUAL)
+        show_if(self._manual, kind == MANUAL)
+        show_if(self._zone_field, kind in ON_CLOCK)
+        self._options.follow_kind(kind)
+        show_if(self._others, kind != MANUAL)
+
+
+def _kept(before: Entry | None, entry: Entry, key: str = "") -> Entry:
+    """Return the schedule of some words with what they do not say, as it was before."""
+    if before is None:
+        return replace(entry, key="")
+    anchor_at = before.anchor_at if isinstance(entry.schedule, Every) else None
+    kept = replace(
+        entry,
+        key=key,
+        anchor_at=anchor_at,
+        parameters=before.parameters,
+        on_overlap=None if isinstance(entry.schedule, After) else before.on_overlap,
+    )
+    return replace(kept, key=before.key) if kept.timing == before.timing else kept

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.grammar.interval import parse_interval
-from halo_scheduler.model import After, Every, Once
+from halo_scheduler.model import After, Cron, Entry, Every, Once, Schedule
 from halo_scheduler.wording.measures import full_moment
 from ui.forms.fields import Field, Findings, Page
-from ui.forms.inputs import IntervalEdit
+from ui.forms.inputs import IntervalEdit, ZonePicker
 from ui.forms.rows import link
-from ui.style.theme import MARGIN, mono_font
+from ui.forms.times import TimeEdit, clock_words, iso_text, midnight
+from ui.style.theme import MARGIN, Appearance, mono_font
 from ui.widgets.arrange import show_if
+from ui.widgets.boxes import let_shrink
 
-from .times import TimeEdit, clock_words, iso_text, midnight, read_cron
+from .day_times import read_cron
 
 _KEPT = "kept"
 _NOW = "now"
@@ -26,21 +29,45 @@ _NEW_EVERY = "15m"
 _NEW_AFTER = "5m"
 
 
-class EveryForm(QWidget):
-    """An interval and its anchor."""
+class ScheduleForm(QWidget):
+    """The form of one kind of schedule."""
 
     changed = Signal()
 
-    def __init__(self, now_ms: Callable[[], int], page: Page) -> None:
+    def __init__(self, page: Page) -> None:
         super().__init__(page.ground)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(MARGIN)
+
+    def focus_first(self) -> None:
+        """Focus the first field, if there is one."""
+
+    def read(self, findings: Findings, now_ms: int) -> list[Entry]:
+        """Return the schedules of the form; none after recording the problems."""
+        raise NotImplementedError
+
+    def taken(self, findings: Findings, make: Callable[[], Schedule]) -> list[Entry]:
+        """Return the schedule that is made, or none after recording why it cannot be."""
+        made = findings.take("schedule", make)
+        return [] if made is None else [Entry(made)]
+
+
+class EveryForm(ScheduleForm):
+    """An interval and its anchor."""
+
+    def __init__(self, now_ms: Callable[[], int], appearance: Appearance, page: Page) -> None:
+        super().__init__(page)
         self._now_ms = now_ms
         self._kept_anchor = 0
         self._interval = IntervalEdit(self.tr("Every"), name="every")
         self._from = QComboBox()
         self._from.setObjectName("countedFrom")
         self._from.setAccessibleName(self.tr("Start counting"))
+        let_shrink(self._from)
         self._time = TimeEdit(
             now_ms,
+            appearance,
             name="anchor",
             title=self.tr("First run at"),
             examples=("18:00", "tomorrow 9:00", "in 1h"),
@@ -48,16 +75,15 @@ class EveryForm(QWidget):
         self._time_field = Field(
             self.tr("First run at"), self._time, path="anchor_at", subject=self.tr("The time")
         )
-        layout = _column(self)
-        layout.addWidget(
+        self.column.addWidget(
             page.watch_field(
                 Field(
                     self.tr("Every"), self._interval, path="schedule.every", subject=self.tr("The interval")
                 )
             )
         )
-        layout.addWidget(Field(self.tr("Start counting"), self._from))
-        layout.addWidget(page.watch_field(self._time_field))
+        self.column.addWidget(Field(self.tr("Start counting"), self._from))
+        self.column.addWidget(page.watch_field(self._time_field))
         self._interval.set_text(_NEW_EVERY)
         self._fill_from()
         self._interval.changed.connect(self._show_clock)
@@ -76,11 +102,10 @@ class EveryForm(QWidget):
         self._interval.set_text(schedule.every)
         self._fill_from()
 
-    def read(self, findings: Findings, now_ms: int) -> tuple[Every, int] | None:
-        """Return the schedule and its anchor."""
-        schedule = findings.take("schedule", lambda: Every(self._interval.text))
+    def read(self, findings: Findings, now_ms: int) -> list[Entry]:
+        found = self.taken(findings, lambda: Every(self._interval.text))
         anchor_at = self._anchor_at(findings, now_ms)
-        return None if schedule is None or anchor_at is None else (schedule, anchor_at)
+        return [] if anchor_at is None else [replace(entry, anchor_at=anchor_at) for entry in found]
 
     def _anchor_at(self, findings: Findings, now_ms: int) -> int | None:
         match self._from.currentData():
@@ -121,17 +146,14 @@ class EveryForm(QWidget):
         show_if(self._time_field, self._from.currentData() == _TIME)
 
 
-class AfterForm(QWidget):
+class AfterForm(ScheduleForm):
     """A gap after each run."""
 
-    changed = Signal()
-
     def __init__(self, page: Page) -> None:
-        super().__init__(page.ground)
+        super().__init__(page)
         self._interval = IntervalEdit(self.tr("Gap"), name="after")
         self._interval.set_text(_NEW_AFTER)
-        layout = _column(self)
-        layout.addWidget(
+        self.column.addWidget(
             page.watch_field(
                 Field(
                     self.tr("Time after the previous run ends"),
@@ -151,27 +173,25 @@ class AfterForm(QWidget):
     def load(self, schedule: After) -> None:
         self._interval.set_text(schedule.after)
 
-    def read(self, findings: Findings) -> After | None:
-        return findings.take("schedule", lambda: After(self._interval.text))
+    def read(self, findings: Findings, now_ms: int) -> list[Entry]:  # noqa: ARG002 - not about times
+        return self.taken(findings, lambda: After(self._interval.text))
 
 
-class OnceForm(QWidget):
+class OnceForm(ScheduleForm):
     """One instant; an unchanged one is returned exactly as loaded."""
 
-    changed = Signal()
-
-    def __init__(self, now_ms: Callable[[], int], page: Page) -> None:
-        super().__init__(page.ground)
+    def __init__(self, now_ms: Callable[[], int], appearance: Appearance, page: Page) -> None:
+        super().__init__(page)
         self._given: Once | None = None
         self._is_stored = False
         self._time = TimeEdit(
             now_ms,
+            appearance,
             name="once",
             title=self.tr("Time"),
             examples=("in 1h", "18:00", "tomorrow 9:00"),
         )
-        layout = _column(self)
-        layout.addWidget(
+        self.column.addWidget(
             page.watch_field(
                 Field(self.tr("Date and time"), self._time, path="schedule.at", subject=self.tr("The time"))
             )
@@ -187,37 +207,34 @@ class OnceForm(QWidget):
         self._given, self._is_stored = schedule, is_stored
         self._time.set_instant(schedule.due_at)
 
-    def read(self, findings: Findings, now_ms: int) -> Once | None:
-        """Return the schedule."""
+    def read(self, findings: Findings, now_ms: int) -> list[Entry]:
         if self._time.is_empty:
             findings.miss("schedule.at", self.tr("Enter a date and time."))
-            return None
+            return []
         at = findings.take("schedule.at", self._time.instant)
         if at is None:
-            return None
-        is_as_given = self._given is not None and at == self._given.due_at
-        if at <= now_ms and not (is_as_given and self._is_stored):
+            return []
+        given = self._given if self._given is not None and at == self._given.due_at else None
+        if at <= now_ms and not (given is not None and self._is_stored):
             findings.refuse("schedule.at", self.tr("this time is in the past; enter a later one"))
-            return None
-        if is_as_given:
-            return self._given
-        return findings.take("schedule", lambda: Once(iso_text(at)))
+            return []
+        return self.taken(findings, lambda: given or Once(iso_text(at)))
 
 
-class CronForm(QWidget):
+class CronForm(ScheduleForm):
     """A cron expression."""
 
-    changed = Signal()
     builder_wanted = Signal()
 
-    def __init__(self, page: Page) -> None:
-        super().__init__(page.ground)
+    def __init__(self, zone: ZonePicker, page: Page) -> None:
+        super().__init__(page)
+        self._zone = zone
         self._line = QLineEdit()
         self._line.setObjectName("cron")
         self._line.setAccessibleName(self.tr("Cron expression"))
         self._line.setPlaceholderText("0 9 * * 1-5")
         self._line.setFont(mono_font(self._line.font()))
-        self._use_builder = link(self.tr("Show as times and weekdays"), name="useBuilder")
+        self._use_builder = link(self.tr("Show as days and times"), name="useBuilder")
         self._use_builder.hide()
         self._use_builder.clicked.connect(self.builder_wanted)
         self._field = Field(
@@ -229,10 +246,9 @@ class CronForm(QWidget):
                 "minute · hour · day of month · month · weekday, or with seconds first; also @daily"
             ),
         )
-        layout = _column(self)
-        layout.setSpacing(MARGIN // 2)
-        layout.addWidget(page.watch_field(self._field))
-        layout.addWidget(self._use_builder, alignment=Qt.AlignmentFlag.AlignLeft)
+        self.column.setSpacing(MARGIN // 2)
+        self.column.addWidget(page.watch_field(self._field))
+        self.column.addWidget(self._use_builder, alignment=Qt.AlignmentFlag.AlignLeft)
         self._line.textChanged.connect(self._offer_builder)
         self._line.textChanged.connect(self.changed)
 
@@ -244,19 +260,14 @@ class CronForm(QWidget):
     def text(self) -> str:
         return self._line.text()
 
-    @property
-    def is_empty(self) -> bool:
-        return not self._line.text().strip()
-
     def load(self, expression: str) -> None:
         self._line.setText(expression)
 
+    def read(self, findings: Findings, now_ms: int) -> list[Entry]:  # noqa: ARG002 - not about times
+        if not self.text.strip():
+            findings.miss("schedule.cron", self.tr("Enter a cron expression."))
+            return []
+        return self.taken(findings, lambda: Cron(self.text, self._zone.zone))
+
     def _offer_builder(self, text: str) -> None:
         show_if(self._use_builder, read_cron(text) is not None)
-
-
-def _column(parent: QWidget) -> QVBoxLayout:
-    layout = QVBoxLayout(parent)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(MARGIN)
-    return layout

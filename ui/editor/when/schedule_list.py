@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Entry
-from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.schedules import describe_entry, overlap_words
 from ui.forms.fields import CONTENT
-from ui.forms.rows import link
+from ui.forms.rows import link, tab_before
 from ui.style.theme import GRID, HALF, Appearance
 from ui.widgets.arrange import show_if
 from ui.widgets.labels import icon_button, label, tint
@@ -29,11 +29,11 @@ class ScheduleList(QWidget):
         self.setObjectName("otherSchedules")
         self._appearance = appearance
         self._entries: list[Entry] = []
-        self._shown: list[QWidget] = []
+        self._shown: list[_Row] = []
         self._title = label(self.tr("It also runs"), name="otherSchedulesTitle")
         self._rows = QVBoxLayout()
         self._rows.setSpacing(HALF)
-        add = link(self.tr("Add another schedule"), name="addSchedule")
+        self._add = add = link(self.tr("Add another schedule"), name="addSchedule")
         tint(add, appearance, "add")
         add.clicked.connect(self.add_wanted)
         layout = QVBoxLayout(self)
@@ -49,36 +49,52 @@ class ScheduleList(QWidget):
         return tuple(self._entries)
 
     def show_entries(self, entries: Sequence[Entry]) -> None:
-        """Show schedules."""
+        """Show schedules; rows that exist only get other words, because making a hundred takes long."""
         self._entries = list(entries)
-        for row in self._shown:
+        for row in self._shown[len(self._entries) :]:
             self._rows.removeWidget(row)
             row.hide()
             row.setParent(None)
             row.deleteLater()
-        self._shown = [self._row(index, entry) for index, entry in enumerate(self._entries)]
-        for row in self._shown:
-            self._rows.addWidget(row)
+        del self._shown[len(self._entries) :]
+        if len(self._shown) < len(self._entries):
+            self._add_rows()
+        for row, entry in zip(self._shown, self._entries, strict=True):
+            row.words.setText(_words(entry))
         show_if(self._title, bool(self._entries))
         # What the form compares to find changes.
         self.setProperty(CONTENT, str(self._entries))
 
-    def _row(self, index: int, entry: Entry) -> QWidget:
-        row = QWidget()
-        layout = QHBoxLayout(row)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(GRID)
-        layout.addWidget(label(describe(entry.schedule), name=f"otherSchedule{index}", wrap=True), 1)
-        edit = link(self.tr("Edit"), name=f"otherSchedule{index}Edit")
-        edit.clicked.connect(partial(self.edit_wanted.emit, index))
-        remove = icon_button(
-            self._appearance, "close", self.tr("Remove this schedule"), name=f"otherSchedule{index}Remove"
-        )
-        remove.clicked.connect(partial(self._remove, index))
-        layout.addWidget(edit)
-        layout.addWidget(remove)
-        return row
+    def _add_rows(self) -> None:
+        for index in range(len(self._shown), len(self._entries)):
+            row = _Row(self._appearance, name=f"otherSchedule{index}")
+            row.edit.clicked.connect(partial(self.edit_wanted.emit, index))
+            row.remove.clicked.connect(partial(self._remove, index))
+            self._shown.append(row)
+            self._rows.addWidget(row)
+        tab_before(self._add, [stop for row in self._shown for stop in (row.edit, row.remove)])
 
     def _remove(self, index: int) -> None:
         self.show_entries([entry for place, entry in enumerate(self._entries) if place != index])
         self.changed.emit()
+
+
+class _Row(QWidget):
+    """One schedule in words, with buttons to edit and remove it."""
+
+    def __init__(self, appearance: Appearance, *, name: str) -> None:
+        super().__init__()
+        self.words = label(name=name, wrap=True)
+        self.edit = link(self.tr("Edit"), name=f"{name}Edit")
+        self.remove = icon_button(appearance, "close", self.tr("Remove this schedule"), name=f"{name}Remove")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(self.words, 1)
+        layout.addWidget(self.edit)
+        layout.addWidget(self.remove)
+
+
+def _words(entry: Entry) -> str:
+    overlap = "" if entry.on_overlap is None else overlap_words(entry.on_overlap)
+    return " · ".join(filter(None, (describe_entry(entry), overlap)))

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Situation, SituationKind
 from halo_scheduler.wording.status import status_words
 from ui.main_window.job_actions import JobActions, is_resting
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, title_font
 from ui.style.wording import sentence_case
+from ui.widgets.boxes import EdgeMenu
 from ui.widgets.labels import WrappedText, button, icon_button, tint
 
 
@@ -27,11 +28,12 @@ class ActionButtons(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
         self._run = self._button(appearance, actions.run, "run", f"{prefix}Run")
+        self._anyway = self._button(appearance, actions.start_anyway, "run", f"{prefix}StartAnyway")
         self._stop = self._button(appearance, actions.stop, "stop", f"{prefix}Stop")
         self._edit = self._button(appearance, actions.edit, "edit", f"{prefix}Edit")
         self._pause = self._button(appearance, actions.pause, "pause", f"{prefix}Pause")
         self._resume = self._button(appearance, actions.resume, "resume", f"{prefix}Resume")
-        self._all = (self._run, self._stop, self._edit, self._pause, self._resume)
+        self._all = (self._run, self._anyway, self._stop, self._edit, self._pause, self._resume)
         self._texts = [one.text() for one in self._all]
         for one in self._all:
             row.addWidget(one)
@@ -40,7 +42,7 @@ class ActionButtons(QWidget):
             appearance, "more", self.tr("More actions"), name=f"{prefix}More", shortcut="Ctrl+M"
         )
         self._more.setPopupMode(self._more.ToolButtonPopupMode.InstantPopup)
-        self._menu = QMenu(self._more)
+        self._menu = EdgeMenu(self._more)
         self._menu.aboutToShow.connect(self._fill)
         self._more.setMenu(self._menu)
         row.addWidget(self._more)
@@ -60,7 +62,9 @@ class ActionButtons(QWidget):
     def fit(self) -> None:
         """Show the buttons that apply to the selection."""
         actions = self._actions
-        self._run.setVisible(actions.run.isEnabled())
+        # A second run can be requested only after the waiting one has started.
+        self._anyway.setVisible(actions.start_anyway.isEnabled())
+        self._run.setVisible(actions.run.isEnabled() and not actions.start_anyway.isEnabled())
         self._stop.setVisible(actions.stop.isEnabled())
         self._edit.setVisible(actions.edit.isEnabled())
         is_resting_all = all(is_resting(job) for job in actions.jobs)

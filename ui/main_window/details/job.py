@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from halo_scheduler.model import Manual
+from halo_scheduler.model import Manual, Waiting, WaitingFor
 from halo_scheduler.wording.schedules import following_words
 from halo_scheduler.wording.status import waiting_sentences
 from ui.main_window.job_actions import JobActions
@@ -284,7 +284,11 @@ class OneJob(QWidget):
         self._status.set_text(live_status(situation, now_ms, details.running))
         # A run that another job triggered is shown beside that job.
         is_own = waiting is not None and not details.chain_waits
-        sentences = waiting_sentences(waiting, now_ms) if is_own and waiting is not None else []
+        sentences = (
+            [*waiting_sentences(waiting, now_ms), *self._ways_out(waiting)]
+            if is_own and waiting is not None
+            else []
+        )
         self._waiting.show_sentence(" ".join(sentences))
         if before or details.chain_waits or self._before.made is not None:
             self._before.get().show_before(before, details.chain_waits, now_ms, waiting)
@@ -300,9 +304,22 @@ class OneJob(QWidget):
         }
         following = following_words(details.job.schedule)
         self._next.show_times(
-            details.next_runs, now_ms, asks=asks, waits=waits, quiet=quiet, following=following
+            details.next_runs,
+            now_ms,
+            asks=asks,
+            waits=waits,
+            skips=details.job.skips_next,
+            quiet=quiet,
+            following=following,
         )
         self._recent.show_runs(details.runs, now_ms)
+
+    def _ways_out(self, waiting: Waiting) -> Iterator[str]:
+        """Return which button starts a run at once, and what it ignores."""
+        if waiting.may_pass_group:
+            yield self.tr("“Start anyway” ignores the limit of its group, but not the limit for all jobs.")
+        elif waiting.kind in (WaitingFor.CONDITION, WaitingFor.QUIET_TIME):
+            yield self.tr("“Run now” ignores conditions and quiet hours.")
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         yield from self._next.waits(now_ms)

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from halo_scheduler.grammar.text import ShownText
-from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation, SkipReason, Source
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation, SkipReason
 from halo_scheduler.model.plans import Topic
-from halo_scheduler.model.quiet_times import Quiet
+from halo_scheduler.model.settings import Quiet
+from halo_scheduler.model.words import BY_SCHEDULE
 from halo_scheduler.rules.chains import Chain, WaitingRun
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.schedule.calendar import QuietHours
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.transfer.review import Reviewer
+from halo_scheduler.wording.lint import Reviewer
+from ui.backend.backend import NO_ENDS, Ends, ended_job, ended_run, ended_situation
 from ui.backend.questions import MOST_READ, plain_lines
-from ui.backend.store_trouble import NO_ENDS, Ends, ended_job, ended_run, ended_situation
 from ui.main_window.table.cells import next_runs
 from ui.widgets.directive_lines import without_directives
 
@@ -27,7 +28,6 @@ _LOOKED_THROUGH = 100
 _TAIL_BYTES = 65_536
 _LONGEST_LINE = 400
 _NO_CHAIN = Chain()
-_PLAIN_SOURCES = (Source.EVERY, Source.AFTER, Source.CRON, Source.ONCE)
 _BEGUN = frozenset(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
 
 
@@ -116,7 +116,7 @@ def _last_begun(scheduler: Scheduler, job_id: str, runs: Sequence[Run]) -> Run |
 def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:
     """Return why the job runs when it does; nothing if only the schedule decides, as its section says that."""
     told = tuple(scheduler.jobs.why(job.id, topics=[Topic.PLAN]).sentences)
-    is_plain = len(told) == 1 and job.next_source in _PLAIN_SOURCES and job.status is JobStatus.IDLE
+    is_plain = len(told) == 1 and job.next_source in BY_SCHEDULE and job.status is JobStatus.IDLE
     return () if is_plain and job.waiting_for is None else told
 
 

@@ -13,6 +13,7 @@ from halo_scheduler.grammar.text import shown_spec
 from halo_scheduler.model import Callback, Hints, HintSource, Job, Policy, Prompt
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.wording.conditions import describe_condition
+from halo_scheduler.wording.jobs import parameter_words
 from halo_scheduler.wording.measures import amount_words, duration_in_words, moment_in_words, when_in_words
 from ui.backend.questions import plain_lines
 from ui.style.theme import GRID, HALF, Appearance, Tone, mono_font, small_font
@@ -75,7 +76,7 @@ def _spent(usage: Usage, most: float | None) -> str:
 
 
 class WhatItDoes(Section):
-    """The command or request; for a prompt its agent, first lines and work queue.
+    """The command or request; for a prompt its agent, first lines and work queue; the defaults of parameters.
 
     Also says if the job prevents sleep, and if assistants can't run it.
     """
@@ -92,11 +93,12 @@ class WhatItDoes(Section):
         self._agent = WrappedText(appearance, name="detailAgent", tone=Tone.MUTED, most_lines=1)
         self._prompt = WrappedText(appearance, name="detailPrompt", most_lines=_PROMPT_LINES)
         self._extra = WrappedText(appearance, name="detailExtra", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
+        self._parameters = WrappedText(appearance, name="detailParameters", most_lines=_PROMPT_LINES)
         self._work = WrappedText(appearance, name="detailWork", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
         self._awake = WrappedText(appearance, name="detailAwake", tone=Tone.MUTED)
         self._assistants = WrappedText(appearance, name="detailAssistants", tone=Tone.MUTED)
-        parts = (self._command, self._agent, self._prompt, self._extra, self._work, self._awake)
-        for part in (*parts, self._assistants):
+        parts = (self._command, self._agent, self._prompt, self._parameters, self._extra, self._work)
+        for part in (*parts, self._awake, self._assistants):
             self.column.addWidget(part)
             part.setVisible(False)
 
@@ -105,15 +107,16 @@ class WhatItDoes(Section):
         action = job.action
         prompt = action if isinstance(action, Prompt) else None
         policy = job.policy
-        self.setVisible(
-            not isinstance(action, Callback) or policy.keep_awake or not policy.assistants_may_run
-        )
+        has_more = policy.keep_awake or not policy.assistants_may_run or bool(job.parameters)
+        self.setVisible(not isinstance(action, Callback) or has_more)
         self._assistants.set_text("" if policy.assistants_may_run else tr("Assistants can't run this job"))
         self._awake.set_text(tr("Prevents sleep while running") if policy.keep_awake else "")
         is_told = prompt is None and not isinstance(action, Callback)
         self._command.set_text(exact_words(action) if is_told else "")
         self._agent.set_text("" if prompt is None else _agent_words(prompt, default_agent))
         self._prompt.set_text("" if prompt is None else _first_lines(prompt))
+        values = one_line(parameter_words(job.parameters), _LONGEST_PROMPT)
+        self._parameters.set_text(tr("Parameters: {values}").format(values=values) if values else "")
         extra = extra_words(action)
         self._extra.set_text(f"{extra[:1].upper()}{extra[1:]}")
         work = work_words(action)

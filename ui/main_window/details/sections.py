@@ -85,6 +85,8 @@ class NextRuns(Section):
         for column, one in enumerate((ahead, at)):
             one.setFont(number_font(one.font()))
             grid.addWidget(one, row, column)
+        # It is left out where it has no room.
+        at.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         return ahead, at
 
     def show_times(
@@ -94,10 +96,13 @@ class NextRuns(Section):
         *,
         asks: bool = False,
         waits: bool = False,
+        skips: bool = False,
         quiet: Mapping[int, str] = _NOTHING_QUIET,
         following: str = "",
     ) -> None:
         """Show the next runs; with an open question they are skipped, and a waiting run is not late.
+
+        `skips` tells that somebody asked to skip the first.
 
         `quiet` words what happens to the runs in quiet hours, `following` when the others come if that is not known.
         """
@@ -116,14 +121,30 @@ class NextRuns(Section):
                 ahead.setText(self.tr("waiting") if is_waiting else describe_when(times[index], now_ms))
                 told = quiet.get(times[index], "")
                 exact = _rest_of(times[index], now_ms, is_waiting=is_waiting)
-                at.setText(" · ".join(filter(None, [exact, self.tr("quiet") if told else ""])))
+                skipped = self.tr("skipped") if skips and not index else ""
+                at.setText(" · ".join(filter(None, [exact, self.tr("quiet") if told else "", skipped])))
                 at.setToolTip(plain_tooltip("\n".join(filter(None, [full_moment(times[index]), told]))))
+                ahead.setToolTip(at.toolTip())
             elif following and index == len(times):
                 ahead.setText(following)
                 ahead.setVisible(True)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Show the exact times if they have room beside the others."""
+        rows = self._rows[: len(self._times)]
+        needed = sum(max(one.sizeHint().width() for one in column) for column in zip(*rows, strict=True))
+        for _, at in rows:
+            at.setVisible(needed + GRID * 2 <= self.width())
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         return (until_next_changes(at, now_ms) for at in self._times)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._fit()
 
 
 class RunButton(QAbstractButton):

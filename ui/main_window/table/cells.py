@@ -20,9 +20,10 @@ from halo_scheduler.model import (
     Several,
     Situation,
     SituationKind,
+    SkipReason,
     Source,
 )
-from halo_scheduler.model.quiet_times import Quiet
+from halo_scheduler.model.settings import Quiet
 from halo_scheduler.rules.statistics import TrendPoint
 from halo_scheduler.schedule.calendar import QuietHours
 from halo_scheduler.service.scheduler import Scheduler
@@ -86,6 +87,15 @@ def heading(column: Column) -> str:
         Column.LAST: tr("Last run"),
         Column.TREND: tr("Last 20 runs"),
     }[column]
+
+
+def usual_text(column: Column) -> str:
+    """Return a text as long as most of a column, which decides its width; empty for one that is drawn."""
+    return {
+        Column.SCHEDULE: tr("2 h after it ends"),
+        Column.NEXT: tr("tomorrow at 00:00"),
+        Column.LAST: tr("yesterday 00:00 00 min"),
+    }.get(column, "")
 
 
 def section_words(section: Section) -> str:
@@ -205,6 +215,8 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
         lines.append(tr("Paused until {when}").format(when=full_moment(situation.paused_until)))
     if situation.next_source is not None and situation.next_run_at is not None:
         lines.append(source_words(situation.next_source))
+    if situation.blocker is SkipReason.USER:
+        lines.append(tr("This run will be skipped, because somebody asked for that."))
     if situation.question is not None:
         lines.append(tr("On hold until its question is answered or dismissed."))
     elif situation.kind is SituationKind.CAPPED:
@@ -315,9 +327,6 @@ def streak_sentence(job: Job) -> str:
 def source_words(source: Source) -> str:
     """Return which rule determined the time of the next run, in one line."""
     return {
-        Source.EVERY: tr("on schedule"),
-        Source.AFTER: tr("on schedule"),
-        Source.CRON: tr("on schedule"),
         Source.ONCE: tr("one-time"),
         Source.HINT_INTERVAL: tr("interval of a hint"),
         Source.HINT_ONCE: tr("time of a hint"),
@@ -328,4 +337,4 @@ def source_words(source: Source) -> str:
         Source.CATCH_UP: tr("catch-up of missed runs"),
         Source.PAUSED: tr("when its pause ends"),
         Source.MANUAL: tr("manual run"),
-    }[source]
+    }.get(source, tr("on schedule"))

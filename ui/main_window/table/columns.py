@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu, QTableView
 
 from ui.style.theme import GRID, MARGIN, number_font, strong_font
 
-from .cells import heading
+from .cells import heading, usual_text
 from .drawings import TREND_WIDTH
 from .job_rows import SORTABLE, Column
 from .job_table import JobTableModel
@@ -21,11 +21,16 @@ NARROWEST = 6 * GRID
 # Minimum width of the names, and the width beyond which other columns may grow.
 _LEAST_LETTERS, _PLENTY_OF_LETTERS = 20, 34
 # A longer next run gets only what the other columns leave.
-_NEXT_LETTERS = 40
+_NEXT_LETTERS = 34
+# A longer next run is cut before another column is hidden.
+_LEAST_NEXT = "tomorrow at 00:00 · quiet"
+# Names give up their spare width before the time of a `once` is cut.
+_DATED = "24 Dec 2026 00:00"
 NAME_MARGIN = 5 * GRID
 """The width of the mark in a name's cell, with its margins."""
-# Columns are hidden in this order when the names need the space.
-_YIELDING = (Column.TREND, Column.LAST, Column.SCHEDULE)
+# Columns are hidden from the right when the names need the space; these two never are.
+_KEPT = (Column.NAME, Column.NEXT)
+_YIELDING = tuple(column for column in reversed(Column) if column not in _KEPT)
 _WIDEST = 4_000
 
 
@@ -94,35 +99,46 @@ class Columns(QObject):
         short_last = self._text("yesterday 00:00") + 5 * GRID
         if rest() < least and Column.LAST in widths:
             widths[Column.LAST] = min(widths[Column.LAST], short_last)
+        if rest() < least and Column.NEXT in widths and Column.NEXT not in self._chosen:
+            narrower = widths[Column.NEXT] + rest() - least
+            if narrower >= self._text(_LEAST_NEXT) + 2 * GRID:
+                widths[Column.NEXT] = narrower
         for column in _YIELDING:
             if rest() < least:
                 widths.pop(column, None)
         if rest() < least and Column.NEXT in widths:
             widths[Column.NEXT] = min(widths[Column.NEXT], max(room - least, room // 2))
-        for column, longest in self._long().items():
+        for column, longest, names in self._long(least, plenty):
             if column in widths and column not in self._chosen:
-                widths[column] += max(min(longest - widths[column], rest() - plenty), 0)
+                widths[column] += max(min(longest - widths[column], rest() - names), 0)
         return widths | {Column.NAME: max(rest(), NARROWEST)}
 
     def _usual(self) -> dict[Column, int]:
         most = _NEXT_LETTERS * self._letter()
+        usual: dict[Column, int] = {
+            column: self._text(usual_text(column)) + 2 * GRID
+            for column in Column
+            if column is not Column.NAME
+        }
         return {
-            Column.SCHEDULE: self._text("2 h after it ends") + 2 * GRID,
-            Column.NEXT: max(self._text("tomorrow at 00:00") + 2 * GRID, min(self._fitted_next, most)),
-            Column.LAST: self._text("yesterday 00:00 00 min") + 5 * GRID,
+            **usual,
+            Column.NEXT: max(usual[Column.NEXT], min(self._fitted_next, most)),
+            Column.LAST: usual[Column.LAST] + 3 * GRID,
             Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
         }
 
-    def _long(self) -> dict[Column, int]:
-        """Return the preferred widths of the columns: those of their longest common texts."""
-        nexts = ("waiting: limit reached (2 of 2)", "tomorrow at 00:00 · quiet")
-        return {
-            Column.SCHEDULE: self._text("Mon–Fri 06–18, every 2 h") + 2 * GRID,
-            Column.NEXT: max(*(self._text(text) + 2 * GRID for text in nexts), self._fitted_next),
-        }
+    def _long(self, least: int, plenty: int) -> list[tuple[Column, int, int]]:
+        """Return the preferred widths of the columns: those of common long texts, and what they leave to the names."""
+        nexts = ("waiting: limit reached (2 of 2)", _LEAST_NEXT)
+        return [
+            (Column.SCHEDULE, self._text(_DATED) + 2 * GRID, least),
+            (Column.SCHEDULE, self._text("Mon–Fri 06–18, every 2 h") + 2 * GRID, plenty),
+            (Column.NEXT, max(*(self._text(text) + 2 * GRID for text in nexts), self._fitted_next), plenty),
+        ]
 
     def _text(self, text: str) -> int:
-        return QFontMetrics(number_font(self._view.font())).horizontalAdvance(text)
+        # Qt rounds the advance down, and cuts a text that lacks a fraction of a pixel.
+        return QFontMetrics(number_font(self._view.font())).horizontalAdvance(text) + 1
 
     def _letter(self) -> int:
         return QFontMetrics(strong_font(self._view.font())).averageCharWidth()

@@ -12,13 +12,12 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from halo_scheduler.model import JobStatus, Situation, SituationKind
 from ui.style.marks import Mark, job_mark, outcome_mark
-from ui.style.theme import GRID, HALF, ROW, Appearance, Tone
+from ui.style.theme import GRID, HALF, ROW, Appearance, Tone, scaled
 from ui.style.wording import one_line
 
 from .cells import last_outcome, section_words, short_duration
 from .drawings import CHIP_HEIGHT, TREND_EDGE, CutText, Drawings, Letters
-from .job_filter import hidden_match, match_in
-from .job_rows import Column, JobFacts, JobRow, Section, short_schedule_words
+from .job_rows import Column, JobFacts, JobRow, Section, hidden_match, match_in, short_schedule_words
 from .job_table import JobTableModel
 
 _MARK = 10
@@ -170,7 +169,7 @@ class NameDelegate(RowDelegate):
 
     def _paint_match(self, painter: QPainter, area: QRect, text: str, name_width: int) -> QRect:
         """Draw the match at the right of the name, and return the space left for the name."""
-        name_room = min(name_width + 1, max(area.width() // 2, min(area.width(), _SHORTEST_NAME)))
+        name_room = min(name_width + 1, max(area.width() // 2, min(area.width(), scaled(_SHORTEST_NAME))))
         rest = area.adjusted(name_room + GRID, 0, 0, 0)
         self._text(painter, rest, text, Letters.SMALL, Tone.MUTED)
         return QRect(area.left(), area.top(), name_room, area.height())
@@ -180,19 +179,22 @@ class NameDelegate(RowDelegate):
         if not text:
             return 0
         wanted = self._drawings.width(text, Letters.SMALL) + 2 * GRID
-        least = min(wanted, _SHORTEST_CHIP)
-        left_over = width - min(name_width, _SHORTEST_NAME) - GRID
+        least = min(wanted, scaled(_SHORTEST_CHIP))
+        left_over = width - min(name_width, scaled(_SHORTEST_NAME)) - GRID
         room = min(wanted, max(width - name_width - GRID, least if least <= left_over else 0))
         return room if room >= least else 0
 
     def _chip(self, painter: QPainter, area: QRect, text: str) -> None:
-        top = area.top() + (area.height() - CHIP_HEIGHT) // 2
+        height = scaled(CHIP_HEIGHT)
+        top = area.top() + (area.height() - height) // 2
         # The colour of lines is too faint on a selected row.
         colours = self._appearance.colours
         border = colours.muted if self._is_selected else colours.line
         ratio = painter.device().devicePixelRatio()
-        painter.drawPixmap(area.left(), top, self._drawings.chip(area.width(), border, self._ground, ratio))
-        inner = QRect(area.left() + GRID, top, area.width() - 2 * GRID + 1, CHIP_HEIGHT)
+        painter.drawPixmap(
+            area.left(), top, self._drawings.chip(area.width(), height, border, self._ground, ratio)
+        )
+        inner = QRect(area.left() + GRID, top, area.width() - 2 * GRID + 1, height)
         self._text(painter, inner, text, Letters.SMALL, Tone.MUTED)
 
 
@@ -265,7 +267,7 @@ class TrendDelegate(RowDelegate):
             painter.drawPixmap(area.left() - TREND_EDGE, area.top() + HALF + 2, picture)
 
 
-DELEGATES: dict[Column, type[RowDelegate]] = {
+DELEGATES: dict[Column, type[RowDelegate]] = dict.fromkeys(Column, RowDelegate) | {
     Column.NAME: NameDelegate,
     Column.SCHEDULE: ScheduleDelegate,
     Column.NEXT: NextDelegate,

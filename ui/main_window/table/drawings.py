@@ -156,15 +156,15 @@ class Drawings(QObject):
 
         return _picture(side, side + 1, ground, ratio, draw)
 
-    def _draw_chip(self, width: int, border: str, ground: str, ratio: float) -> QPixmap:
+    def _draw_chip(self, width: int, height: int, border: str, ground: str, ratio: float) -> QPixmap:
         def draw(painter: QPainter) -> None:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(border), 1))
             # On whole pixels; a line between two pixels is blurred.
-            box = QRectF(0.5, 0.5, width - 1, CHIP_HEIGHT - 1)
-            painter.drawRoundedRect(box, CHIP_HEIGHT / 2, CHIP_HEIGHT / 2)
+            box = QRectF(0.5, 0.5, width - 1, height - 1)
+            painter.drawRoundedRect(box, height / 2, height / 2)
 
-        return _picture(width, CHIP_HEIGHT, ground, ratio, draw)
+        return _picture(width, height, ground, ratio, draw)
 
     def _draw_trend(self, points: tuple[TrendPoint, ...], height: int, ground: str, ratio: float) -> QPixmap:
         def draw(painter: QPainter) -> None:

@@ -1,26 +1,34 @@
-"""The rows of the job table, with precomputed keys for searching and sorting."""
+"""The rows of the job table, with precomputed keys for searching and sorting; and the filter that chooses them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import lru_cache
 from math import inf
 from typing import Any
 from unicodedata import combining, normalize
 
+from PySide6.QtCore import QCoreApplication
+
 from halo_scheduler.grammar.cron_fields import CronFields
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import (
     After,
+    Callback,
+    Command,
     Cron,
     Every,
     Follower,
+    HttpRequest,
     Job,
-    Manual,
+    JobStatus,
     Once,
+    Prompt,
+    Reminder,
     Run,
     Schedule,
     Several,
@@ -28,13 +36,14 @@ from halo_scheduler.model import (
     SituationKind,
 )
 from halo_scheduler.rules.statistics import TrendPoint
+from halo_scheduler.wording.jobs import action_text, searched_text
 from halo_scheduler.wording.schedules import describe
-from halo_scheduler.wording.search import searched_text
 from halo_scheduler.wording.short_schedules import describe_shortly
 
 _NOBODY: tuple[str, tuple[Follower, ...]] = ("", ())
 # Longer runs of digits are ids or hashes, not numbers.
 _NUMBERS = re.compile(r"([0-9]{1,15})")
+_SNIPPET_BEFORE = 4
 
 
 class Column(IntEnum):
@@ -191,11 +200,11 @@ def _pace(schedule: Schedule | Several) -> tuple[int, float, tuple[int, ...]]:
             return (0, *_cron_pace(schedule.expression.fields))
         case Once():
             return (1, schedule.due_at, ())
-        case Manual():
-            return (2, 0, ())
         case Several():
             # Several run at least as often as the most frequent.
             return min(_pace(item) for item in schedule.schedules)
+        case _:
+            return (2, 0, ())
 
 
 def _cron_pace(fields: CronFields) -> tuple[float, tuple[int, ...]]:
@@ -219,3 +228,123 @@ def short_schedule_words(schedule: Schedule | Several) -> str:
     """Return a schedule as the column shows it."""
     words = describe_shortly(schedule)
     return words[:1].upper() + words[1:]
+
+
+class StatusChoice(StrEnum):
+    """The statuses to choose from; a job may have several."""
+
+    RUNNING = "running"
+    ASKING = "asking"
+    WAITING = "waiting"
+    FAILING = "failing"
+    PAUSED = "paused"
+    OFF = "off"
+
+
+class KindChoice(StrEnum):
+    """The kinds of actions to choose from."""
+
+    COMMAND = "command"
+    HTTP = "http"
+    PROMPT = "prompt"
+    REMINDER = "reminder"
+    FUNCTION = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """The filter criteria; no status, no kind or a group of None means all of them."""
+
+    text: str = ""
+    statuses: frozenset[StatusChoice] = frozenset()
+    kinds: frozenset[KindChoice] = frozenset()
+    group: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every job matches."""
+        return self == JobFilter()
+
+    @property
+    def words(self) -> str:
+        """The search text, normalised for comparison."""
+        return self.text.casefold().strip()
+
+    def choose(self, rows: Sequence[JobRow]) -> Sequence[JobRow]:
+        """Return the matching rows in order; runs at every keystroke over thousands of rows."""
+        text = self.words
+        if text:
+            rows = [row for row in rows if text in row.text]
+        if self.group is not None:
+            rows = [row for row in rows if row.job.group == self.group]
+        if self.kinds:
+            rows = [row for row in rows if kind_of(row) in self.kinds]
+        if self.statuses:
+            rows = [row for row in rows if any(_STATUSES[status](row) for status in self.statuses)]
+        return rows
+
+
+_STATUSES: dict[StatusChoice, Callable[[JobRow], bool]] = {
+    StatusChoice.RUNNING: lambda row: row.situation.kind is SituationKind.RUNNING,
+    StatusChoice.ASKING: lambda row: row.situation.question is not None,
+    StatusChoice.WAITING: lambda row: row.situation.waiting is not None,
+    StatusChoice.FAILING: lambda row: row.situation.is_failing,
+    StatusChoice.PAUSED: lambda row: row.situation.status is JobStatus.PAUSED,
+    StatusChoice.OFF: lambda row: row.situation.status is JobStatus.DISABLED,
+}
+RARE_KINDS = (KindChoice.REMINDER, KindChoice.FUNCTION)
+"""The kinds offered only where there are such jobs."""
+_KINDS = {
+    Command: KindChoice.COMMAND,
+    HttpRequest: KindChoice.HTTP,
+    Prompt: KindChoice.PROMPT,
+    Reminder: KindChoice.REMINDER,
+    Callback: KindChoice.FUNCTION,
+}
+
+
+def kind_words() -> dict[KindChoice, str]:
+    """Return the kinds as the filter menu names them."""
+    return {
+        KindChoice.COMMAND: _tr("Commands"),
+        KindChoice.HTTP: _tr("HTTP requests"),
+        KindChoice.PROMPT: _tr("Prompts"),
+        KindChoice.REMINDER: _tr("Reminders"),
+        KindChoice.FUNCTION: _tr("Functions"),
+    }
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("JobFilter", text)
+
+
+def kind_of(row: JobRow) -> KindChoice:
+    """Return the kind of a job's action."""
+    return _KINDS[type(row.job.action)]
+
+
+def count_choices(rows: Iterable[JobRow]) -> Counter[StatusChoice | KindChoice]:
+    """Return how many jobs match each choice."""
+    counts: Counter[StatusChoice | KindChoice] = Counter()
+    for row in rows:
+        counts[kind_of(row)] += 1
+        counts.update(status for status, has in _STATUSES.items() if has(row))
+    return counts
+
+
+def match_in(text: str, words: str) -> tuple[int, int] | None:
+    """Return the start and end of the match in a displayed text, or None."""
+    # Case folding may change the length of a text; then the match has no position in it.
+    folded = text.casefold() if words else ""
+    at = folded.find(words) if len(folded) == len(text) else -1
+    return (at, at + len(words)) if words and at >= 0 else None
+
+
+def hidden_match(row: JobRow, words: str) -> str:
+    """Return the part of a command, URL, prompt or description that matches; empty for none."""
+    for text in (action_text(row.job.action), row.job.description):
+        found = match_in(text, words)
+        if found is not None:
+            start = max(found[0] - _SNIPPET_BEFORE, 0)
+            return f"{'…' if start else ''}{text[start:]}"
+    return ""

@@ -13,8 +13,7 @@ from halo_scheduler.clock import WallClock
 from halo_scheduler.model import Job, Run
 
 from .cells import cell_text, cell_tip, heading, section_words, spoken_text
-from .job_filter import JobFilter
-from .job_rows import SORTABLE, Column, JobFacts, JobRow, Section, in_sections, sort_key
+from .job_rows import SORTABLE, Column, JobFacts, JobFilter, JobRow, Section, in_sections, sort_key
 
 # For more changes than this, a reset is faster than moving single rows.
 _MOST_SINGLE_CHANGES = 64
@@ -167,7 +166,7 @@ class JobTableModel(QAbstractTableModel):
         changed = {job_id: fact for job_id, fact in facts.items() if self._facts.get(job_id) != fact}
         self._facts |= changed
         for job_id in changed:
-            self._tell_row(job_id, Column.NEXT, Column.TREND)
+            self._tell_row(job_id, Column.NEXT, max(Column))
 
     def set_running(self, runs: Mapping[str, Run]) -> None:
         """Show the progress of current runs."""

@@ -77,7 +77,7 @@ class JobView(QTableView):
         self._place: _Place | None = None
         self._out_of_sight: tuple[str, ...] = ()
         self._told: tuple[str, ...] = ()
-        self._hovered = -1
+        self._hovered = self._mouse_y = -1
         # Our own viewport: for Qt's, PySide would search all classes for the right wrapper.
         self.setViewport(_ground())
         self.setModel(model)
@@ -138,6 +138,7 @@ class JobView(QTableView):
             lambda now, before: self._repaint_rows(before.row(), now.row())
         )
         self.verticalScrollBar().valueChanged.connect(lambda _value: self._rest.start())
+        self.verticalScrollBar().valueChanged.connect(lambda _value: self._hover())
         self.customContextMenuRequested.connect(
             lambda at: self.menu_wanted.emit(
                 self.viewport().mapToGlobal(at), self._jobs.section_at(self.rowAt(at.y()))
@@ -318,7 +319,8 @@ class JobView(QTableView):
         texts = (self._jobs.text_at(row, Column(column)) for row in rows)
         return max((self._drawings.width(text, letters) for text in texts), default=0) + margin
 
-    def _hover(self, row: int) -> None:
+    def _hover(self) -> None:
+        row = self.rowAt(self._mouse_y) if self._mouse_y >= 0 else -1
         if row == self._hovered:
             return
         before, self._hovered = self._hovered, row
@@ -362,8 +364,8 @@ class JobView(QTableView):
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802
         # Qt highlights the cell under the mouse; here it is the whole row.
         if isinstance(event, QHoverEvent):
-            is_over = event.type() is not QEvent.Type.HoverLeave
-            self._hover(self.rowAt(round(event.position().y())) if is_over else -1)
+            self._mouse_y = -1 if event.type() is QEvent.Type.HoverLeave else round(event.position().y())
+            self._hover()
             return True
         return super().viewportEvent(event)
 

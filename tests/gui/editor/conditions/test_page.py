@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from editor_desk import FULL, Bench, Desk, opened_bench
-from PySide6.QtCore import QCoreApplication, QRegularExpression, Qt
+from PySide6.QtCore import QCoreApplication, QDir, QRegularExpression, Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QFileDialog, QLabel, QLineEdit, QSpinBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Policy
-from halo_scheduler.conditions.looking import ConditionState
+from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import (
     MOST_CONDITIONS,
@@ -26,7 +26,7 @@ from halo_scheduler.model import (
     Network,
     PathExists,
 )
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import QuietTime, Weekday
 from ui.editor.conditions.condition_check import ConditionCheck
 from ui.editor.draft import PageNumber
 from ui.style.marks import Shape
@@ -95,7 +95,7 @@ def test_each_kind_is_added_by_one_press(bench: Bench) -> None:
     )
 
 
-def test_a_number_that_is_typed_takes_the_place_of_the_usual_one(bench: Bench) -> None:
+def test_a_typed_number_replaces_the_default(bench: Bench) -> None:
     desk = _open(bench)
     desk.press("addCondition_idle")
     desk.keys("5")
@@ -104,7 +104,7 @@ def test_a_number_that_is_typed_takes_the_place_of_the_usual_one(bench: Bench) -
     assert desk.save().policy.conditions == (Idle(idle="5m"), Load(below=3))
 
 
-def test_what_is_not_changed_comes_back_to_the_letter(bench: Bench) -> None:
+def test_unchanged_conditions_are_returned_exactly(bench: Bench) -> None:
     desk = _open(bench, *_ALL, condition_deadline="36 H", in_quiet_time=InQuietTime.SKIP)
     assert not desk.editor.has_unsaved_changes()
     desk.write("name", "renamed")
@@ -168,7 +168,7 @@ def test_how_things_stand_is_reported_beside_each(bench: Bench) -> None:
     assert shapes == [Shape.TRIANGLE, Shape.CIRCLE, Shape.DOTTED]
 
 
-def test_of_what_cannot_be_read_yet_nothing_is_shown(bench: Bench) -> None:
+def test_an_incomplete_condition_shows_no_state(bench: Bench) -> None:
     desk = _open(bench)
     desk.press("addCondition_host")
     sign = desk.editor.findChildren(ConditionCheck)[0].findChildren(MarkSign)[0]
@@ -177,7 +177,7 @@ def test_of_what_cannot_be_read_yet_nothing_is_shown(bench: Bench) -> None:
     assert not sign.isHidden()
 
 
-def test_nothing_is_asked_before_somebody_looks(bench: Bench) -> None:
+def test_nothing_is_checked_before_the_page_is_visible(bench: Bench) -> None:
     spec = replace(FULL, policy=Policy(conditions=(MainsPower(), _HOST)))
     desk = bench.open(spec)
     desk.write("name", "other")
@@ -188,7 +188,7 @@ def test_nothing_is_asked_before_somebody_looks(bench: Bench) -> None:
     assert bench.scheduler.looked_at == [MainsPower(), _HOST, Idle(idle="5m")]
 
 
-def test_it_looks_again_while_it_is_seen_and_not_longer(bench: Bench, qtbot: QtBot) -> None:
+def test_conditions_are_rechecked_only_while_visible(bench: Bench, qtbot: QtBot) -> None:
     desk = _open(bench, MainsPower())
     edit = desk.editor._form.pages.conditions._conditions
     edit._recheck_timer.setInterval(1)
@@ -200,7 +200,7 @@ def test_it_looks_again_while_it_is_seen_and_not_longer(bench: Bench, qtbot: QtB
     assert edit._recheck_timer.isActive()
 
 
-def test_an_answer_to_what_was_typed_before_is_not_shown(bench: Bench) -> None:
+def test_a_result_for_earlier_input_is_not_shown(bench: Bench) -> None:
     desk = _open(bench, _HOST)
     bench.scheduler.states[_HOST] = _LACKS
     look = desk.editor.findChildren(ConditionCheck)[0]
@@ -212,9 +212,7 @@ def test_an_answer_to_what_was_typed_before_is_not_shown(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("is_saving", [False, True])
-def test_an_answer_is_not_waited_for_when_nobody_looks_or_something_else_is_asked(
-    bench: Bench, is_saving: bool
-) -> None:
+def test_a_check_is_cancelled_when_hidden_or_replaced(bench: Bench, is_saving: bool) -> None:
     desk = _open(bench, MainsPower())
     bench.scheduler.states[MainsPower()] = _LACKS
     look = desk.editor.findChildren(ConditionCheck)[0]
@@ -240,7 +238,7 @@ def test_a_host_is_asked_only_when_the_typing_pauses(bench: Bench, qtbot: QtBot)
     assert bench.scheduler.looked_at == [Network(host="abcd", port=22)]
 
 
-def test_what_cannot_be_observed_here_cannot_be_saved(bench: Bench) -> None:
+def test_a_condition_that_cannot_be_observed_here_cannot_be_saved(bench: Bench) -> None:
     bench.scheduler.states[Idle(idle="10m")] = _BLIND
     desk = _open(bench, MainsPower())
     desk.press("addCondition_idle")
@@ -268,7 +266,7 @@ def test_that_it_cannot_be_observed_is_noticed_without_a_change(bench: Bench, qt
 
 
 @pytest.mark.parametrize(("is_new", "can_save"), [(False, True), (True, False)])
-def test_what_a_stored_job_waits_for_may_stay_though_nobody_can_observe_it(
+def test_a_stored_condition_that_cannot_be_observed_may_stay(
     bench: Bench, is_new: bool, can_save: bool
 ) -> None:
     bench.scheduler.states[MainsPower()] = _BLIND
@@ -278,7 +276,7 @@ def test_what_a_stored_job_waits_for_may_stay_though_nobody_can_observe_it(
     assert _looks(desk) == ([_BLIND.sentence] if can_save else [""])
 
 
-def test_a_look_that_fails_says_so_and_does_not_prevent_saving(
+def test_a_failed_check_is_shown_and_does_not_prevent_saving(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_condition: Condition) -> ConditionState:
@@ -304,7 +302,7 @@ def test_a_look_that_fails_says_so_and_does_not_prevent_saving(
         ("path", "Path", "/" + "x" * 5_000, "The value is longer than 4096 characters."),
     ],
 )
-def test_what_cannot_be_is_refused_beside_its_field(
+def test_an_invalid_condition_is_refused_beside_its_field(
     bench: Bench, kind: str, field: str, text: str, sentence: str
 ) -> None:
     desk = _open(bench)
@@ -317,7 +315,7 @@ def test_what_cannot_be_is_refused_beside_its_field(
     assert _looks(desk) == [""]
 
 
-def test_what_was_not_filled_in_yet_is_only_told_once_it_was_left(bench: Bench) -> None:
+def test_a_missing_value_is_reported_only_after_the_field_was_left(bench: Bench) -> None:
     desk = _open(bench)
     desk.press("addCondition_path")
     assert desk.focus == "condition0FormPath"
@@ -373,6 +371,7 @@ def test_a_folder_is_chosen_in_a_dialog(bench: Bench, tmp_path: Path) -> None:
     desk.press("condition0FormChoose")
     dialog = desk.editor.findChild(QFileDialog)
     assert dialog is not None
+    assert dialog.directory() == QDir.home(), "not the program's working directory"
     dialog.fileSelected.emit(str(tmp_path))
     dialog.close()
     assert desk.save().policy.conditions == (PathExists(path=str(tmp_path)),)
@@ -395,14 +394,14 @@ def test_the_deadline_is_there_once_there_is_something_to_wait_for(bench: Bench)
     assert not desk.editor.has_unsaved_changes()
 
 
-def test_what_a_run_does_in_a_quiet_time_is_chosen(bench: Bench) -> None:
+def test_the_behaviour_in_quiet_hours_is_chosen(bench: Bench) -> None:
     desk = _open(bench)
     desk.find(QComboBox, "inQuietTime").setCurrentIndex(1)
     assert desk.save().policy.in_quiet_time is InQuietTime.SKIP
     assert desk.pages.summary(PageNumber.CONDITIONS) == "none · skipped in quiet hours"
 
 
-def test_the_quiet_times_of_its_group_are_reported(bench: Bench) -> None:
+def test_the_quiet_hours_of_its_group_are_shown(bench: Bench) -> None:
     days = (Weekday.MONDAY, Weekday.SUNDAY)
     meetings = QuietTime(group="work", days=days, start="14:00", end="15:00", timezone="Europe/Berlin")
     desk = _open(bench)
@@ -422,14 +421,14 @@ def test_the_quiet_times_of_its_group_are_reported(bench: Bench) -> None:
     assert desk.find(QLabel, "quietTimes").textFormat() is Qt.TextFormat.PlainText
 
 
-def test_the_settings_of_the_quiet_times_are_asked_for(bench: Bench, qtbot: QtBot) -> None:
+def test_a_link_opens_the_settings_of_quiet_hours(bench: Bench, qtbot: QtBot) -> None:
     desk = _open(bench)
     with qtbot.waitSignal(desk.editor.quiet_times_requested):
         desk.press("openQuietTimes")
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
-def test_what_keeps_the_next_runs_is_reported_beside_them(bench: Bench) -> None:
+def test_blockers_of_the_next_runs_are_shown_beside_them(bench: Bench) -> None:
     desk = _open(bench, MainsPower(), Network())
     assert _notes(desk)[-1] == "When due, the job waits for AC power and network."
     bench.change_settings(quiet_times=(replace(_NIGHTS, days=(Weekday.TUESDAY,)),))
@@ -493,3 +492,12 @@ def test_idleness_is_not_offered_where_nothing_tells_of_it(bench: Bench) -> None
     assert not offer.isEnabled()
     assert offer.toolTip() == sentence
     assert desk.find(QAbstractButton, "addCondition_load").isEnabled()
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_with_large_letters_the_buttons_that_add_a_condition_are_whole(bench: Bench, qtbot: QtBot) -> None:
+    desk = _open(bench, _HOST)
+    desk.editor.resize(720, 420)
+    offers = desk.find(QWidget, "conditionOffer").findChildren(QAbstractButton)
+    qtbot.waitUntil(lambda: all(one.width() >= one.sizeHint().width() for one in offers))
+    assert desk.find(QLineEdit, "condition0FormHost").width() >= 128

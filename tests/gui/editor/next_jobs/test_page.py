@@ -73,7 +73,7 @@ def _offered(desk: Desk, name: str) -> dict[str, bool]:
     return {str(row.data()): bool(row.flags() & Qt.ItemFlag.ItemIsEnabled) for row in rows}
 
 
-def test_followers_are_chosen_by_name(bench: Bench) -> None:
+def test_next_jobs_are_chosen_by_name(bench: Bench) -> None:
     own, report, alert = _add(bench, "own"), _add(bench, "report"), _add(bench, "alert")
     desk = _open(bench, own)
     assert desk.pages.summary(PageNumber.NEXT_JOBS) == "none"
@@ -88,7 +88,7 @@ def test_followers_are_chosen_by_name(bench: Bench) -> None:
     assert desk.pages.summary(PageNumber.NEXT_JOBS) == "report on success · alert on failure"
 
 
-def test_what_is_not_changed_comes_back_to_the_letter(bench: Bench) -> None:
+def test_unchanged_next_jobs_are_returned_exactly(bench: Bench) -> None:
     followers = tuple(
         Follower(job_id=_add(bench, f"{on} {on}"), on=on)
         for on in (FollowOn.ALWAYS, FollowOn.SUCCESS, FollowOn.FAILURE)
@@ -159,7 +159,7 @@ def test_the_list_pops_up_as_soon_as_there_is_something_in_it(bench: Bench) -> N
     assert choice.view().isVisible()
 
 
-def test_what_is_being_typed_stays_when_more_is_known_of_the_jobs(bench: Bench) -> None:
+def test_typed_text_stays_when_the_job_list_is_updated(bench: Bench) -> None:
     report = _add(bench, "report")
     desk = _open(bench, _add(bench, "own", Follower(job_id=report)))
     choice = desk.find(JobChoice, "follower0Job")
@@ -174,7 +174,7 @@ def test_what_is_being_typed_stays_when_more_is_known_of_the_jobs(bench: Bench) 
     assert choice.currentText() == "oth"
 
 
-def test_that_there_is_no_other_job_yet_is_said_to_whoever_wants_one(bench: Bench, qtbot: QtBot) -> None:
+def test_a_click_to_add_a_next_job_without_other_jobs_explains_it(bench: Bench, qtbot: QtBot) -> None:
     none = "There are no other jobs yet. Create the job to run first."
     desk = _open(bench, _add(bench, "only"))
     desk.press("followersAdd")
@@ -210,7 +210,7 @@ def test_a_name_in_the_list_is_shown_as_it_is_and_found_as_it_is_typed(bench: Be
     assert choice.job_id == job_id
 
 
-def test_what_is_typed_and_is_no_name_goes_back(bench: Bench) -> None:
+def test_typed_text_that_names_no_job_is_reset(bench: Bench) -> None:
     report = _add(bench, "report")
     desk = _open(bench, _add(bench, "own", Follower(job_id=report)))
     _choose(desk, "follower0Job", "repo")
@@ -267,7 +267,7 @@ def test_jobs_made_meanwhile_are_offered(bench: Bench) -> None:
     assert _offered(desk, "follower0Job") == {"made meanwhile": True}
 
 
-def test_a_follower_that_cannot_run_is_marked_and_followed(bench: Bench) -> None:
+def test_a_next_job_that_cannot_run_is_marked_and_can_be_opened(bench: Bench) -> None:
     report = _add(bench, "report")
     desk = _open(bench, _add(bench, "own", Follower(job_id=report)))
     assert desk.label("follower0Note") == ""
@@ -287,7 +287,7 @@ def test_a_follower_that_cannot_run_is_marked_and_followed(bench: Bench) -> None
     assert desk.save().followers == (Follower(job_id=report),)
 
 
-def test_a_follower_nobody_knows_any_more_is_reported(bench: Bench) -> None:
+def test_a_next_job_that_no_longer_exists_is_reported(bench: Bench) -> None:
     desk = bench.open(replace(FULL, followers=(Follower(job_id="nobody"),)))
     assert desk.find(JobChoice, "follower0Job").currentText() == "deleted job"
     assert "was removed" in desk.label("follower0Note")
@@ -333,7 +333,7 @@ def test_no_more_are_offered_than_may_follow(bench: Bench) -> None:
     assert not desk.find(QAbstractButton, "followersAdd").isEnabled()
 
 
-def test_a_follower_and_a_job_before_can_be_opened(bench: Bench, qtbot: QtBot) -> None:
+def test_next_and_previous_jobs_can_be_opened(bench: Bench, qtbot: QtBot) -> None:
     report = _add(bench, "report")
     own = _add(bench, "own", Follower(job_id=report))
     before = _add(bench, "before", Follower(job_id=own, on=FollowOn.ALWAYS))
@@ -344,7 +344,7 @@ def test_a_follower_and_a_job_before_can_be_opened(bench: Bench, qtbot: QtBot) -
         assert wanted.args == [job_id]
 
 
-def test_what_starts_it_is_shown_and_followed(bench: Bench) -> None:
+def test_the_jobs_that_trigger_it_are_shown_and_updated(bench: Bench) -> None:
     own = _add(bench, "own")
     desk = _open(bench, own)
     assert desk.label("beforeNone") == "No other jobs"
@@ -376,12 +376,12 @@ def test_that_a_job_is_gone_is_reported_once_when_it_is_refused(bench: Bench, qt
     assert desk.error("follower0") == desk.label("follower0Note") == ""
 
 
-def test_a_new_job_is_started_by_nobody(bench: Bench) -> None:
+def test_a_new_job_is_triggered_by_no_other(bench: Bench) -> None:
     desk = bench.open()
     assert desk.find(QLabel, "beforeNone").text() == "No other jobs"
 
 
-def test_what_they_are_told_is_explained_once_somebody_looks(bench: Bench) -> None:
+def test_the_variables_are_explained_once_the_section_is_opened(bench: Bench) -> None:
     desk = bench.open()
     for _ in range(3):
         desk.press("chainFold")
@@ -469,7 +469,7 @@ def test_hostile_names_are_shown_as_they_are(bench: Bench) -> None:
     assert "<\u2060b>" in desk.find(JobChoice, "follower0Job").toolTip()
 
 
-def test_a_copy_keeps_what_follows(bench: Bench) -> None:
+def test_a_copy_keeps_its_next_jobs(bench: Bench) -> None:
     report = _add(bench, "report")
     spec = JobSpec(name="own (copy)", schedule=Manual(), action=_TRUE, followers=(Follower(job_id=report),))
     desk = bench.open(spec, is_new=True)

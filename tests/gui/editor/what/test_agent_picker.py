@@ -65,7 +65,7 @@ def test_an_agent_is_chosen(bench: Bench) -> None:
         ),
     ],
 )
-def test_what_is_run_and_how_it_gets_the_prompt_is_reported(bench: Bench, agent: str, words: str) -> None:
+def test_the_command_and_the_way_of_the_prompt_are_shown(bench: Bench, agent: str, words: str) -> None:
     assert _open(bench, agent).label("agentHow") == words
 
 
@@ -99,7 +99,7 @@ def test_a_default_that_does_not_exist_is_reported(bench: Bench) -> None:
     assert "the settings name no default agent that exists" in desk.error("agent").lower()
 
 
-def test_who_has_no_default_agent_is_told_to_choose(bench: Bench) -> None:
+def test_without_a_default_agent_one_must_be_chosen(bench: Bench) -> None:
     desk = _open(bench, settings=replace(_SETTINGS, default_agent=""))
     assert desk.error("agent") == "Choose an agent here or set a default in the settings."
     _box(desk).setCurrentIndex(1)
@@ -107,7 +107,7 @@ def test_who_has_no_default_agent_is_told_to_choose(bench: Bench) -> None:
     assert (desk.error("agent"), desk.can_save) == ("", True)
 
 
-def test_who_has_no_agent_at_all_is_sent_to_the_settings(bench: Bench) -> None:
+def test_without_any_agent_a_link_opens_the_settings(bench: Bench) -> None:
     desk = _open(bench, settings=Settings(agents=(), default_agent=""))
     assert desk.error("agent") == "No agents yet; add one in the settings."
     bench.change_settings(agents=(_PYTHON,), default_agent="python")

@@ -33,7 +33,7 @@ def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
         yield found
 
 
-def test_a_shell_line_begins_with_what_was_typed(bench: Bench) -> None:
+def test_a_shell_line_starts_with_the_typed_command(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
     desk.write("commandLine", "cat *.txt | wc")
@@ -97,28 +97,28 @@ def test_the_cards_keep_their_height_in_a_low_window(bench: Bench) -> None:
         (
             ["actionKind_command"],
             (
-                "name commandLine commandFile commandMode_program actionKind_command directoryLine directoryChoose "
+                "name actionKind_command commandMode_program commandLine commandFile directoryLine directoryChoose "
                 "workFold givenFold endsFold descriptionFold pageList"
             ),
         ),
         (
             ["commandMode_shell"],
             (
-                "name shellLine shellFile commandMode_shell actionKind_command shell directoryLine directoryChoose "
+                "name actionKind_command commandMode_shell shellLine shellFile shell directoryLine directoryChoose "
                 "workFold givenFold endsFold descriptionFold pageList"
             ),
         ),
         (
             ["actionKind_prompt"],
             (
-                "name promptText insertVariable actionKind_prompt promptPreviewFold agentBox directoryLine "
+                "name actionKind_prompt promptText insertVariable promptPreviewFold agentBox directoryLine "
                 "directoryChoose workFold givenFold endsFold descriptionFold pageList"
             ),
         ),
         (
             ["actionKind_http", "actionKind_prompt", "workFold", "workKind_github", "workServerFold"],
             (
-                "name promptText insertVariable actionKind_prompt promptPreviewFold agentBox directoryLine "
+                "name actionKind_prompt promptText insertVariable promptPreviewFold agentBox directoryLine "
                 "directoryChoose workFold workKind_github workRepository workToken workTokenSecret workReady "
                 "workInProgress workCloses workComments workServerFold workBaseUrl readyItemsLook givenFold endsFold "
                 "descriptionFold pageList"
@@ -127,7 +127,7 @@ def test_the_cards_keep_their_height_in_a_low_window(bench: Bench) -> None:
         (
             ["workFold", "workKind_folder"],
             (
-                "name commandLine commandFile commandMode_program actionKind_command directoryLine directoryChoose "
+                "name actionKind_command commandMode_program commandLine commandFile directoryLine directoryChoose "
                 "workFold workKind_folder workFolderLine workFolderChoose readyItemsLook givenFold endsFold "
                 "descriptionFold pageList"
             ),
@@ -207,7 +207,7 @@ def test_a_reminder_is_made(bench: Bench) -> None:
     assert desk.save().action == Reminder(title="Stand up", text="and stretch")
 
 
-def test_json_is_checked_as_one_types_and_nothing_is_no_json(bench: Bench) -> None:
+def test_json_is_checked_while_typing_and_empty_text_is_invalid(bench: Bench) -> None:
     desk = bench.open()
     desk.write("name", "ping")
     desk.press("actionKind_http")
@@ -222,7 +222,7 @@ def test_json_is_checked_as_one_types_and_nothing_is_no_json(bench: Bench) -> No
     assert desk.save().action == HttpRequest(url="https://example.org", body="{}", body_kind=BodyKind.JSON)
 
 
-def test_switching_kinds_keeps_what_was_typed_in_each(bench: Bench) -> None:
+def test_switching_kinds_keeps_the_input_of_each(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
     desk.press("actionKind_http")

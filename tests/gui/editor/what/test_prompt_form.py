@@ -18,8 +18,8 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Every, HttpRequest, Policy, Prompt
 from halo_scheduler.grammar.templates import VARIABLES
 from halo_scheduler.model import JobSpec
+from halo_scheduler.model.actions import FolderSource, WorkSource
 from halo_scheduler.model.settings import Theme
-from halo_scheduler.model.work_source import FolderSource, WorkSource
 from ui.editor.what.prompt_form import PromptEdit, PromptForm
 from ui.style.theme import Appearance
 
@@ -67,6 +67,8 @@ def test_a_prompt_is_made_by_keyboard_alone(bench: Bench) -> None:
     desk.press("actionKind_prompt")
     desk.line("name").setFocus()
     desk.key(Qt.Key.Key_Tab)
+    assert desk.focus == "actionKind_prompt"
+    desk.key(Qt.Key.Key_Tab)
     assert desk.focus == "promptText"
     desk.keys("What is new on {{date}}?")
     desk.key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
@@ -76,7 +78,7 @@ def test_a_prompt_is_made_by_keyboard_alone(bench: Bench) -> None:
     assert spec.policy.reads_lines is None
 
 
-def test_switching_kinds_keeps_the_prompt_and_shares_what_both_have(bench: Bench) -> None:
+def test_switching_kinds_keeps_the_prompt_and_shares_common_fields(bench: Bench) -> None:
     desk = _new_prompt(bench)
     desk.write_text("promptText", "sum up")
     desk.write("directoryLine", "/srv")
@@ -103,7 +105,7 @@ def test_the_input_of_a_command_is_not_given_to_a_prompt(bench: Bench) -> None:
     assert not desk.editor.has_unsaved_changes()
 
 
-def test_looking_at_other_kinds_of_an_empty_job_is_no_change(bench: Bench) -> None:
+def test_viewing_other_kinds_of_an_empty_job_is_not_a_change(bench: Bench) -> None:
     desk = bench.open()
     for name in ("actionKind_prompt", "workFold", "actionKind_http", "actionKind_command"):
         desk.press(name)
@@ -160,7 +162,9 @@ def test_a_long_preview_is_cut(bench: Bench) -> None:
         ("${secret:T}", "Secrets cannot be used here; an agent repeats what it reads: put it into the"),
     ],
 )
-def test_a_prompt_that_cannot_be_rendered_says_so_beside_it(bench: Bench, text: str, sentence: str) -> None:
+def test_a_prompt_that_cannot_be_rendered_is_reported_beside_it(
+    bench: Bench, text: str, sentence: str
+) -> None:
     desk = _prompt(bench)
     desk.write_text("promptText", text)
     assert desk.error("promptText").startswith(sentence)
@@ -218,13 +222,13 @@ def test_a_variable_is_put_where_the_cursor_is(bench: Bench) -> None:
 @given(
     text=st.text(st.characters(codec="utf-8") | st.sampled_from("\r\n\u2028\u2029\u00a0{}\t"), max_size=60)
 )
-def test_any_text_that_is_not_touched_comes_back_to_the_letter(text: str) -> None:
+def test_any_untouched_text_is_returned_exactly(text: str) -> None:
     edit = PromptEdit(Appearance(Theme.LIGHT), name="text", title="Text")
     edit.set_text(text)
     assert edit.text == text
 
 
-def test_what_is_typed_keeps_its_special_blanks(qtbot: QtBot) -> None:
+def test_typed_text_keeps_special_blanks(qtbot: QtBot) -> None:
     edit = PromptEdit(Appearance(Theme.LIGHT), name="text", title="Text")
     qtbot.addWidget(edit)
     edit.set_text("a\u00a0b")
@@ -275,7 +279,7 @@ def test_of_very_many_variables_on_one_line_only_the_first_are_marked(qtbot: QtB
     assert [(one.start, one.length) for one in formats[-2:]] == [(499 * 18 + 2, 8), (499 * 18 + 11, 7)]
 
 
-def test_marking_variables_is_no_edit(qtbot: QtBot) -> None:
+def test_highlighting_variables_is_not_an_edit(qtbot: QtBot) -> None:
     appearance = Appearance(Theme.LIGHT)
     edit = PromptEdit(appearance, name="text", title="Text")
     qtbot.addWidget(edit)
@@ -298,7 +302,7 @@ def test_the_text_grows_with_its_lines_up_to_a_bound(bench: Bench) -> None:
     assert edit.verticalScrollBarPolicy() is Qt.ScrollBarPolicy.ScrollBarAsNeeded
 
 
-def test_a_stored_prompt_previews_with_what_its_last_run_said(bench: Bench) -> None:
+def test_a_stored_prompt_is_previewed_with_the_output_of_its_last_run(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("ask", Every("1h"), Prompt(text="{{last.outcome}}"))
     spec = bench.scheduler.get_job(job_id)
     assert spec is not None

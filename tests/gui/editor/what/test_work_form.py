@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog, QLabel, QLineEdit, Q
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Prompt
-from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
 from ui.editor.draft import PageNumber
 from ui.editor.what.queue_forms import MissingFolder
 
@@ -72,7 +72,7 @@ def test_a_folder_is_chosen(bench: Bench) -> None:
     assert command_of(desk.save()).work_source == FolderSource(path="~/tasks")
 
 
-def test_a_folder_that_is_no_whole_path_is_refused_beside_the_field(bench: Bench) -> None:
+def test_a_relative_folder_is_refused_beside_its_field(bench: Bench) -> None:
     desk = _command(bench, FolderSource(path="/srv/tasks"))
     desk.write("workFolderLine", "tasks")
     assert desk.error("workFolder") == "The folder must be a whole path, like /home/me/tasks or ~/tasks."
@@ -80,7 +80,7 @@ def test_a_folder_that_is_no_whole_path_is_refused_beside_the_field(bench: Bench
 
 
 @pytest.mark.parametrize("typed", ["~/tasks", "~nobody-of-this-name/tasks"])
-def test_a_folder_is_looked_for_where_the_line_points(
+def test_the_folder_dialog_opens_at_the_typed_path(
     bench: Bench, typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tasks").mkdir()
@@ -153,7 +153,7 @@ def test_issues_of_a_repository_are_chosen(bench: Bench) -> None:
         ("workToken", "ghp 123", "workTokenRow", ""),
     ],
 )
-def test_what_is_wrong_with_issues_is_said_beside_its_field(
+def test_invalid_github_fields_are_refused_beside_them(
     bench: Bench, field: str, text: str, control: str, sentence: str
 ) -> None:
     desk = _command(bench, GithubSource(repository="acme/shop"))
@@ -172,7 +172,7 @@ def test_a_fault_leads_to_its_field_out_of_both_folds(bench: Bench) -> None:
     assert desk.line("workBaseUrl").isVisible()
 
 
-def test_switching_sources_keeps_what_was_filled_in(bench: Bench) -> None:
+def test_switching_sources_keeps_the_input_of_each(bench: Bench) -> None:
     desk = _command(bench, FolderSource(path="/srv/tasks"))
     desk.press("workKind_github")
     desk.write("workRepository", "acme/shop")
@@ -193,7 +193,7 @@ def test_commands_and_prompts_are_told_how_they_get_at_the_item(bench: Bench) ->
     assert "HALO" not in desk.label("workGiven")
 
 
-def test_a_look_lists_what_is_ready_and_takes_nothing(bench: Bench, tmp_path: Path) -> None:
+def test_a_preview_lists_ready_items_and_takes_none(bench: Bench, tmp_path: Path) -> None:
     folder = _folder(tmp_path, "a.md", "b.md")
     desk = _command(bench, FolderSource(path=str(folder)))
     desk.press("workFold")
@@ -203,7 +203,7 @@ def test_a_look_lists_what_is_ready_and_takes_nothing(bench: Bench, tmp_path: Pa
     assert sorted(one.name for one in (folder / "ready").iterdir()) == ["a.md", "b.md"]
 
 
-def test_a_look_leaves_the_keyboard_where_it_is_and_is_not_begun_twice(bench: Bench, tmp_path: Path) -> None:
+def test_a_preview_keeps_the_focus_and_is_not_started_twice(bench: Bench, tmp_path: Path) -> None:
     folder = _folder(tmp_path, "a.md")
     desk = _command(bench, FolderSource(path=str(folder)))
     desk.press("workFold")
@@ -219,7 +219,7 @@ def test_a_look_leaves_the_keyboard_where_it_is_and_is_not_begun_twice(bench: Be
     assert desk.label("readyItemsWords") == "2 items ready:"
 
 
-def test_the_button_to_look_is_as_wide_as_its_words(bench: Bench, tmp_path: Path) -> None:
+def test_the_preview_button_is_as_wide_as_its_text(bench: Bench, tmp_path: Path) -> None:
     desk = _command(bench, FolderSource(path=str(tmp_path)))
     desk.press("workFold")
     QCoreApplication.processEvents()
@@ -238,7 +238,7 @@ def test_of_many_items_the_first_are_listed_and_the_others_counted(bench: Bench,
     assert "and 194 more" in shown
 
 
-def test_a_hostile_title_is_shown_as_it_is(bench: Bench, tmp_path: Path) -> None:
+def test_a_malicious_title_is_shown_as_plain_text(bench: Bench, tmp_path: Path) -> None:
     folder = _folder(tmp_path)
     (folder / "ready" / "x.md").write_text("# <b>x</b> & \u202e" + "y" * 5_000, encoding="utf-8")
     desk = _command(bench, FolderSource(path=str(folder)))
@@ -253,7 +253,7 @@ def test_a_hostile_title_is_shown_as_it_is(bench: Bench, tmp_path: Path) -> None
     assert desk.editor.width() == width
 
 
-def test_an_empty_source_says_so(bench: Bench, tmp_path: Path) -> None:
+def test_an_empty_queue_is_reported(bench: Bench, tmp_path: Path) -> None:
     desk = _command(bench, FolderSource(path=str(_folder(tmp_path))))
     desk.press("workFold")
     desk.press("readyItemsLook")
@@ -276,7 +276,7 @@ def test_a_source_that_is_not_complete_is_not_asked(bench: Bench) -> None:
     assert desk.label("readyItemsWords") == "Choose a folder."
 
 
-def test_what_was_found_goes_when_the_source_is_changed(bench: Bench, tmp_path: Path) -> None:
+def test_a_preview_is_cleared_when_the_source_changes(bench: Bench, tmp_path: Path) -> None:
     desk = _command(bench, FolderSource(path=str(_folder(tmp_path, "a.md"))))
     desk.press("workFold")
     desk.press("readyItemsLook")
@@ -284,7 +284,7 @@ def test_what_was_found_goes_when_the_source_is_changed(bench: Bench, tmp_path: 
     assert (desk.label("readyItemsWords"), _rows(desk)) == ("", [])
 
 
-def test_issues_are_looked_at_with_the_token_of_a_secret(bench: Bench, github: GithubSite) -> None:
+def test_issues_are_previewed_with_the_token_of_a_secret(bench: Bench, github: GithubSite) -> None:
     bench.scheduler.secrets.set("GH", TOKEN, in_file=True)
     github.add(7, title="Fix the shop")
     source = GithubSource(repository=REPOSITORY, token="GH", base_url=github.url)  # noqa: S106 - a name

@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from editor_desk import FULL, NOW, Bench, opened_bench
-from PySide6.QtCore import Qt, QTime
+from editor_desk import FULL, NOW, Bench, Desk, opened_bench
+from PySide6.QtCore import QDate, Qt, QTime
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QCalendarWidget,
     QComboBox,
     QLabel,
     QSpinBox,
+    QTableView,
     QTimeEdit,
     QWidget,
 )
@@ -26,9 +29,10 @@ from halo_scheduler import (
     Every,
     Manual,
     Once,
+    Overlap,
     describe,
 )
-from halo_scheduler.model import Schedule
+from halo_scheduler.model import Calendar, Schedule, Shift
 from halo_scheduler.model.schedules import combine
 from ui.editor.draft import PageNumber
 
@@ -42,32 +46,32 @@ def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
 def test_weekdays_and_times_write_the_cron(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
-    desk.press("dayTimesWorkDays")
-    desk.press("dayTimesAdd")
+    desk.press("dayTimes0WorkDays")
+    desk.press("dayTimes0Add")
     assert desk.save().schedule == Cron("0 9,10 * * 1-5")
     assert desk.find(QLabel, "writtenCron").text() == "0 9,10 * * 1-5"
-    desk.press("dayTimesDay6")
-    desk.press("dayTimesTime0Remove")
+    desk.press("dayTimes0Day6")
+    desk.press("dayTimes0Time0Remove")
     assert desk.save().schedule == Cron("0 10 * * 1-6")
 
 
 def test_the_tab_key_visits_the_times_between_the_days_and_the_rest(bench: Bench) -> None:
     desk = bench.open()
     desk.editor.turn_to(PageNumber.WHEN)
-    desk.press("dayTimesAdd")
-    desk.find(QAbstractButton, "dayTimesWeekend").setFocus()
+    desk.press("dayTimes0Add")
+    desk.find(QAbstractButton, "dayTimes0Weekend").setFocus()
     visited = []
     for _ in range(8):
         desk.key(Qt.Key.Key_Tab)
         visited.append(desk.focus)
     # Within a time it goes from the hour to the minute.
     assert list(dict.fromkeys(visited)) == [
-        "dayTimesTime0",
-        "dayTimesTime0Remove",
-        "dayTimesTime1",
-        "dayTimesTime1Remove",
-        "dayTimesAdd",
-        "editAsCron",
+        "dayTimes0Time0",
+        "dayTimes0Time0Remove",
+        "dayTimes0Time1",
+        "dayTimes0Time1Remove",
+        "dayTimes0Add",
+        "addDayTimes",
     ]
 
 
@@ -75,18 +79,18 @@ def test_no_day_and_no_time_are_refused(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
     for day in range(7):
-        desk.press(f"dayTimesDay{day}")
-    assert desk.error("dayTimes") == "Choose at least one day."
-    desk.press("dayTimesAllDays")
-    desk.press("dayTimesTime0Remove")
-    assert desk.error("dayTimes") == "Add at least one time."
+        desk.press(f"dayTimes0Day{day}")
+    assert desk.error("dayTimes0") == "Choose at least one day."
+    desk.press("dayTimes0AllDays")
+    desk.press("dayTimes0Time0Remove")
+    assert desk.error("dayTimes0") == "Add at least one time."
 
 
 def test_times_with_different_minutes_are_one_job(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
-    desk.press("dayTimesAdd")
-    desk.find(QTimeEdit, "dayTimesTime1").setTime(QTime(14, 30))
+    desk.press("dayTimes0Add")
+    desk.find(QTimeEdit, "dayTimes0Time1").setTime(QTime(14, 30))
     desk.settle()
     assert desk.find(QLabel, "writtenCron").text() == "0 9 * * *\n30 14 * * *"
     assert desk.find(QAbstractButton, "editAsCron").isHidden()
@@ -103,11 +107,163 @@ def test_times_with_different_minutes_are_shown_as_times_again(bench: Bench) -> 
     desk = bench.open(replace(FULL, schedule=tea))
     desk.settle()
     assert desk.reason == "No changes"
-    desk.press("dayTimesAdd")
+    desk.press("dayTimes0Add")
     assert [(entry.key, entry.schedule) for entry in desk.save().schedules] == [
         ("early", Cron("0 9 * * 1-5")),
         ("1", Cron("30 14,15 * * 1-5")),
     ]
+
+
+def test_other_days_have_other_times(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("dayTimes0WorkDays")
+    assert desk.find(QAbstractButton, "dayTimes0Remove").isHidden()
+    desk.press("addDayTimes")
+    # The second group begins with the days that have no time yet.
+    assert desk.focus == "dayTimes1Rule"
+    assert desk.save().schedule == combine([Cron("0 9 * * 1-5"), Cron("0 9 * * 0,6")])
+    desk.press("dayTimes1Day0")
+    desk.find(QTimeEdit, "dayTimes1Time0").setTime(QTime(11, 0))
+    desk.settle()
+    assert desk.line("whenWords").text() == "at 09:00 on weekdays; at 11:00 on Saturdays"
+    assert desk.save().schedule == combine([Cron("0 9 * * 1-5"), Cron("0 11 * * 6")])
+    desk.press("dayTimes0Remove")
+    assert desk.find(QAbstractButton, "dayTimes0Remove").isHidden()
+    assert desk.save().schedule == Cron("0 11 * * 6")
+
+
+def test_words_with_several_days_fill_groups_and_fewer_take_them_away(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("whenWords", "every weekday at 9; last day of the month at 18:00; Saturday at 11 every week")
+    assert desk.find(QAbstractButton, "dayTimes1Date32").isChecked()
+    assert desk.find(QAbstractButton, "dayTimes2Day6").isChecked()
+    desk.write("whenWords", "every day at 7")
+    assert desk.editor.findChild(QWidget, "dayTimes1") is None
+    assert desk.save().schedule == Cron("0 7 * * *")
+
+
+def test_each_group_says_what_it_lacks(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("addDayTimes")
+    # All days have a time already: it begins with the weekend.
+    desk.press("dayTimes1Day6")
+    desk.press("dayTimes1Day0")
+    assert (desk.error("dayTimes0"), desk.error("dayTimes1")) == ("", "Choose at least one day.")
+    desk.press("dayTimes1AllDays")
+    desk.press("dayTimes1Time0Remove")
+    assert desk.error("dayTimes1") == "Add at least one time."
+
+
+def test_there_are_at_most_ten_groups_and_their_crons_are_cut(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, schedule=combine(Cron(f"0 {day} {day} * *") for day in range(1, 11))))
+    assert desk.find(QAbstractButton, "addDayTimes").isHidden()
+    assert desk.find(QLabel, "writtenCron").text().splitlines()[3:] == ["0 4 4 * *", "…"]
+    desk.press("dayTimes9Remove")
+    assert not desk.find(QAbstractButton, "addDayTimes").isHidden()
+
+
+def _repeat(desk: Desk, rule: str) -> None:
+    box = desk.find(QComboBox, "dayTimes0Rule")
+    box.setCurrentIndex(box.findText(rule))
+    desk.settle()
+
+
+def test_a_weekday_of_the_month_needs_no_cron(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    _repeat(desk, "Every month, by weekday")
+    assert desk.save().schedule == Cron("0 9 * * 1#1")
+    desk.press("dayTimes0Place6")
+    desk.press("dayTimes0Place1")
+    desk.press("dayTimes0Day5")
+    desk.press("dayTimes0Day1")
+    assert desk.line("whenWords").text() == "at 09:00 on the last Friday of every month"
+    assert desk.save().schedule == Cron("0 9 * * 5L")
+    desk.press("dayTimes0Place6")
+    assert desk.error("dayTimes0") == "Choose at least one day."
+
+
+def test_days_of_the_month_need_no_cron(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    _repeat(desk, "Every month, by date")
+    assert desk.save().schedule == Cron("0 9 1 * *")
+    desk.press("dayTimes0Date15")
+    desk.press("dayTimes0Date32")
+    assert desk.save().schedule == Cron("0 9 1,15,L * *")
+    assert desk.line("whenWords").text() == describe(Cron("0 9 1,15,L * *"))
+    for day in (1, 15, 32):
+        desk.press(f"dayTimes0Date{day}")
+    assert desk.error("dayTimes0") == "Choose at least one day."
+
+
+def test_each_rule_keeps_its_days_while_another_is_shown(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    _repeat(desk, "Every month, by weekday")
+    assert not desk.find(QWidget, "dayTimes0AllDays").isVisibleTo(desk.editor)
+    _repeat(desk, "Every month, by date")
+    desk.press("dayTimes0Date15")
+    assert not desk.find(QWidget, "dayTimes0Day1").isVisibleTo(desk.editor)
+    _repeat(desk, "Every week")
+    assert desk.save().schedule == Cron("0 9 * * *")
+    _repeat(desk, "Every month, by date")
+    assert desk.save().schedule == Cron("0 9 1,15 * *")
+
+
+def test_the_days_of_the_month_are_one_tab_stop_and_arrows_go_through_them(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, schedule=Cron("0 9 10 * *")))
+    desk.editor.turn_to(PageNumber.WHEN)
+    desk.find(QWidget, "dayTimes0Rule").setFocus()
+    visited = []
+    for _ in range(2):
+        desk.key(Qt.Key.Key_Tab)
+        visited.append(desk.focus)
+    assert visited == ["dayTimes0Date10", "dayTimes0Time0"]
+    desk.find(QWidget, "dayTimes0Date10").setFocus()
+    for key, day in (
+        (Qt.Key.Key_Right, 11),
+        (Qt.Key.Key_Down, 19),
+        (Qt.Key.Key_Left, 18),
+        (Qt.Key.Key_Up, 10),
+    ):
+        desk.key(key)
+        assert desk.focus == f"dayTimes0Date{day}"
+    desk.key(Qt.Key.Key_Right)
+    desk.key(Qt.Key.Key_Space)
+    assert desk.save().schedule == Cron("0 9 10,11 * *")
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Cron("0 9 * * MON#1,WED#1", "Asia/Tokyo"),
+        Cron("30 7 1,L * *"),
+        combine([Cron("0 11 * * 6"), Cron("0,5 9 * * 1-5"), Cron("0 8 L * *")]),
+    ],
+)
+def test_months_and_groups_come_back_unchanged(bench: Bench, schedule: Schedule) -> None:
+    desk = bench.open(replace(FULL, schedule=schedule))
+    assert desk.reason == "No changes"
+    desk.write("name", "other")
+    assert desk.save().schedule == schedule
+    assert desk.find(QAbstractButton, "scheduleKind_times").isChecked()
+
+
+def test_the_controls_of_the_days_have_names(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, schedule=combine([Cron("0 9 1 * *"), Cron("0 9 * * 1#1")])))
+    for name, words in (
+        ("dayTimes0Rule", "Repeat"),
+        ("dayTimes0Date1", "Day 1"),
+        ("dayTimes0Date32", "Last day of the month"),
+        ("dayTimes1Place6", "Last"),
+        ("dayTimes1Day0", "Sunday"),
+        ("dayTimes1Remove", "Remove these days and times"),
+    ):
+        assert desk.find(QWidget, name).accessibleName() == words
 
 
 def test_another_schedule_of_any_kind_is_added_edited_and_removed(bench: Bench) -> None:
@@ -122,7 +278,7 @@ def test_another_schedule_of_any_kind_is_added_edited_and_removed(bench: Bench) 
     assert saved.schedules[1].schedule == Cron("0 9 * * *")
     desk.press("otherSchedule0Edit")
     assert desk.find(QLabel, "otherSchedule0").text() == describe(after)
-    desk.press("dayTimesAdd")
+    desk.press("dayTimes0Add")
     assert {entry.schedule for entry in desk.save().schedules} == {Cron("0 9,10 * * *"), after}
     desk.press("otherSchedule0Remove")
     assert desk.save().schedule == Cron("0 9,10 * * *")
@@ -147,7 +303,7 @@ def test_a_manual_job_has_no_other_schedules(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
     desk.press("addSchedule")
-    desk.press("scheduleKind_manual")
+    desk.press("scheduleGroup_manual")
     assert desk.find(QWidget, "otherSchedules").isHidden()
     assert desk.save().schedule == Manual()
 
@@ -155,7 +311,7 @@ def test_a_manual_job_has_no_other_schedules(bench: Bench) -> None:
 def test_the_builder_and_the_expression_go_over_into_each_other(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
-    desk.press("dayTimesWeekend")
+    desk.press("dayTimes0Weekend")
     desk.press("editAsCron")
     assert desk.line("cron").text() == "0 9 * * 0,6"
     desk.write("cron", "15 7 * * 1")
@@ -166,7 +322,7 @@ def test_the_builder_and_the_expression_go_over_into_each_other(bench: Bench) ->
     assert desk.find(QWidget, "useBuilder").isHidden()
 
 
-def test_a_bad_expression_says_what_is_wrong(bench: Bench) -> None:
+def test_an_invalid_expression_shows_the_reason(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
     desk.press("scheduleKind_cron")
@@ -230,6 +386,44 @@ def test_a_time_that_passed_while_the_editor_was_open_is_refused(bench: Bench) -
     assert desk.error("once") == "This time is in the past; enter a later one."
 
 
+def _pick_day(desk: Desk, day: QDate) -> None:
+    """Open the calendar of *Once*, and press Enter on a day."""
+    desk.press("oncePick")
+    days = desk.find(QCalendarWidget, "oncePickDays")
+    days.setSelectedDate(day)
+    view = days.findChild(QTableView)
+    assert view is not None
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    desk.settle()
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_day_is_picked_from_a_calendar_and_keeps_the_time(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("scheduleKind_once")
+    _pick_day(desk, QDate(2026, 12, 24))
+    assert desk.line("onceLine").text() == "2026-12-24 09:00"
+    desk.write("onceLine", "18:30")
+    _pick_day(desk, QDate(2026, 12, 31))
+    assert desk.focus == "onceLine"
+    assert desk.line("onceLine").text() == "2026-12-31 18:30"
+    assert desk.save().schedule == Once("2026-12-31T18:30:00+01:00")
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_today_from_the_calendar_is_still_ahead(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("scheduleKind_once")
+    bench.clock.advance(4 * 3_600_000)
+    _pick_day(desk, QDate(2026, 7, 1))
+    # The first day that can be picked is today, when 9:00 is over.
+    assert desk.line("onceLine").text() == "2026-07-14 10:00"
+
+
 def test_nonsense_for_a_time_is_refused(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
@@ -280,7 +474,7 @@ def test_an_interval_on_the_clock_is_shown_so_again_and_keeps_its_anchor(bench: 
     assert (counted.currentText()[:16], desk.save().anchor_at) == ("on the half hour", midnight)
 
 
-def test_a_job_that_had_no_interval_has_none_to_go_on_with(bench: Bench) -> None:
+def test_a_job_without_an_interval_starts_with_the_default_one(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.press("scheduleKind_every")
     assert desk.find(QComboBox, "countedFrom").currentText() == "when saved"
@@ -289,19 +483,20 @@ def test_a_job_that_had_no_interval_has_none_to_go_on_with(bench: Bench) -> None
 
 def test_another_time_is_one_that_is_not_there_yet(bench: Bench) -> None:
     desk = bench.open(replace(FULL, schedule=Cron("0 0,23 * * *")))
-    desk.press("dayTimesAdd")
-    desk.press("dayTimesAdd")
+    desk.press("dayTimes0Add")
+    desk.press("dayTimes0Add")
     assert desk.save().schedule == Cron("0 0-2,23 * * *")
 
 
 @pytest.mark.parametrize(
     ("kind", "schedule"), [("after", After("5m")), ("manual", Manual()), ("every", Every("15m"))]
 )
-def test_each_kind_has_a_good_beginning(bench: Bench, kind: str, schedule: Schedule) -> None:
+def test_each_kind_has_a_useful_default(bench: Bench, kind: str, schedule: Schedule) -> None:
     desk = bench.open()
     desk.fill_in()
-    desk.press(f"scheduleKind_{kind}")
+    desk.press("scheduleGroup_manual" if kind == "manual" else f"scheduleKind_{kind}")
     assert desk.save().schedule == schedule
+    desk.press("scheduleGroup_time")
     desk.press("scheduleKind_times")
     assert desk.save().schedule == Cron("0 9 * * *")
 
@@ -313,12 +508,23 @@ def test_the_side_panel_tells_words_runs_and_notes(bench: Bench) -> None:
     assert desk.find(QLabel, "nextRun0").text() == "Wed 15 Jul, 02:30"
     assert desk.find(QLabel, "nextRunIn0").text() == "in 20 h"
     assert desk.find(QLabel, "nextRunIn4").text() == "in 7 days"
-    desk.press("dayTimesDay0")
+    desk.press("dayTimes0Day0")
     assert "the clocks go back" in desk.label("noteText0")
     assert desk.pages.summary(1).startswith("at 02:30")
 
 
-def test_a_job_that_is_disabled_says_so_beside_its_runs(bench: Bench) -> None:
+def test_the_side_panel_shows_the_days_with_runs(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, enabled=True))
+    strip = desk.find(QWidget, "monthStrip")
+    assert strip.accessibleDescription().startswith(
+        "July 2026: 15 to 17, 20 to 24 and 27 to 31. August 2026: "
+    )
+    desk.press("scheduleGroup_manual")
+    assert strip.isHidden()
+    assert desk.find(QLabel, "monthsTitle").isHidden()
+
+
+def test_a_disabled_job_is_marked_beside_its_runs(bench: Bench) -> None:
     desk = bench.open(FULL)
     assert "disabled" in desk.find(QLabel, "scheduleRemark").text()
 
@@ -335,7 +541,7 @@ def test_entries_of_the_list_keep_their_height(bench: Bench) -> None:
     assert pages.item(PageNumber.FAILURE).toolTip().endswith("On failure: one (Ctrl+4)")
 
 
-def test_the_list_of_pages_tells_what_each_says(bench: Bench) -> None:
+def test_the_page_list_shows_a_summary_of_each_page(bench: Bench) -> None:
     pages = bench.open(FULL).pages
     assert [pages.summary(row) for row in PageNumber] == [
         "rsync -a '/a b' ''",
@@ -345,3 +551,139 @@ def test_the_list_of_pages_tells_what_each_says(bench: Bench) -> None:
         "none",
         "disabled · catches up once · notifies about every run · backup",
     ]
+
+
+# --- The line in plain words --------------------------------------------------------------------------
+
+
+def test_plain_words_fill_the_form_as_they_are_typed(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("whenWords", "every weekday at 9:30")
+    assert desk.find(QTimeEdit, "dayTimes0Time0").time() == QTime(9, 30)
+    assert not desk.find(QAbstractButton, "dayTimes0Day6").isChecked()
+    # What was typed is left as it was typed.
+    assert desk.line("whenWords").text() == "every weekday at 9:30"
+    assert desk.save().schedule == Cron("30 9 * * 1-5")
+
+
+@pytest.mark.parametrize(
+    ("words", "schedule"),
+    [
+        ("every 20 minutes", Every("20m")),
+        ("5 minutes after it finishes", After("5m")),
+        ("by hand", Manual()),
+        ("first Monday of the month at 7:30", Cron("30 7 * * 1#1")),
+        ("every day at 9 in Asia/Tokyo", Cron("0 9 * * *", "Asia/Tokyo")),
+        ("every 20 minutes; every Monday at 8", combine([Every("20m"), Cron("0 8 * * 1")])),
+    ],
+)
+def test_plain_words_of_every_kind_are_saved(bench: Bench, words: str, schedule: Schedule) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("whenWords", words)
+    assert desk.save().schedule == schedule
+
+
+def test_the_form_writes_the_line_in_plain_words(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    assert desk.line("whenWords").text() == describe(FULL.schedule)
+    desk.press("dayTimes0Day6")
+    assert desk.line("whenWords").text() == "at 02:30 from Monday to Saturday (Europe/Berlin)"
+    desk.press("addSchedule")
+    assert desk.line("whenWords").text() == describe(desk.save().schedule)
+    for day in range(7):
+        desk.find(QAbstractButton, f"dayTimes0Day{day}").setChecked(False)
+    assert desk.line("whenWords").text() == ""
+
+
+def test_words_that_are_not_understood_cannot_be_saved_and_say_why(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("whenWords", "every 2nd friday at 9")
+    assert desk.error("whenWords").startswith("It is not clear whether the 2nd Friday of every month")
+    assert not desk.can_save
+    first = desk.find(QAbstractButton, "whenWordsSuggestion0")
+    assert not first.isHidden()
+    assert first.text() == "the 2nd Friday of every month at 9:00"
+    desk.press("whenWordsSuggestion0")
+    assert desk.error("whenWords") == ""
+    assert first.isHidden()
+    assert desk.save().schedule == Cron("0 9 * * 5#2")
+
+
+def test_an_edit_of_the_form_replaces_words_that_are_not_understood(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("whenWords", "evry day")
+    assert not desk.can_save
+    desk.press("dayTimes0WorkDays")
+    assert desk.line("whenWords").text() == "at 09:00 on weekdays"
+    assert desk.save().schedule == Cron("0 9 * * 1-5")
+
+
+def test_an_empty_line_leaves_the_form_as_it_is(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.write("whenWords", "")
+    desk.write("name", "other")
+    assert desk.save().schedule == FULL.schedule
+
+
+def test_words_keep_the_keys_and_anchors_of_schedules_that_stay(bench: Bench) -> None:
+    entries = (Entry(Every("20m"), "often", NOW - 5_000), Entry(Cron("0 8 * * 1"), "weekly"))
+    desk = bench.open(replace(FULL, schedule=combine(entries)))
+    desk.write("whenWords", "every 20 minutes; every Tuesday at 8; every Monday at 8")
+    assert [(entry.key, entry.anchor_at) for entry in desk.save().schedules] == [
+        ("often", NOW - 5_000),
+        ("1", None),
+        ("weekly", None),
+    ]
+
+
+def test_a_date_in_the_past_is_refused_in_words_too(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.write("whenWords", "2020-01-01 at 9:00")
+    assert desk.error("once") == "This time is in the past; enter a later one."
+    assert not desk.can_save
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_editor_keeps_what_each_schedule_says_about_its_runs(bench: Bench, count: int) -> None:
+    entries = (
+        Entry(Cron("0 8 * * 1"), "a", parameters={"mode": "quick"}, on_overlap=Overlap.QUEUE),
+        Entry(Cron("0 9 * * 1"), "b", parameters={"mode": "slow"}),
+    )[:count]
+    spec = replace(FULL, schedule=combine(entries))
+    desk = bench.open(spec)
+    desk.write("name", "other")
+    assert desk.save().schedule == spec.schedule
+    desk.press("dayTimes0Day2")
+    kept = [(entry.parameters, entry.on_overlap) for entry in entries]
+    assert [(entry.parameters, entry.on_overlap) for entry in desk.save().schedules] == kept
+
+
+def test_first_and_last_days_are_kept_and_written_in_words(bench: Bench) -> None:
+    entry = Entry(Cron("0 9 * * *"), "morning", from_date="2097-05-01", until_date="2097-12-31")
+    desk = bench.open(replace(FULL, schedule=combine([entry])))
+    assert desk.line("whenWords").text() == "at 09:00 every day, from 1 May 2097 until 31 Dec 2097"
+    desk.write("whenWords", "at 10:00 every day, until 31 Dec 2097")
+    (saved,) = desk.save().schedules
+    assert (saved.schedule, saved.from_date, saved.until_date) == (Cron("0 10 * * *"), None, "2097-12-31")
+    desk.write("whenWords", "at 10:00 every day, from 1 May 2097")
+    (saved,) = desk.save().schedules
+    assert (saved.schedule, saved.from_date, saved.until_date) == (Cron("0 10 * * *"), "2097-05-01", None)
+    desk.write("whenWords", "once, on 24 Dec 2097 at 18:00")
+    assert isinstance(desk.save().schedule, Once)
+
+
+def test_a_calendar_is_kept_as_far_as_the_schedule_can_have_it(bench: Bench) -> None:
+    entry = Entry(Cron("0 9 1 * *"), calendar=Calendar(only=("weekdays",), shift=Shift.NEXT))
+    desk = bench.open(replace(FULL, schedule=combine([entry])))
+    words = "at 09:00 on the 1st of every month, only on weekdays, moved to the next allowed day"
+    assert desk.line("whenWords").text() == words
+    desk.write("whenWords", words.replace("09:00", "10:00"))
+    (saved,) = desk.save().schedules
+    assert saved.calendar == entry.calendar
+    desk.press("scheduleKind_every")
+    (saved,) = desk.save().schedules
+    assert saved.calendar == Calendar(only=("weekdays",))

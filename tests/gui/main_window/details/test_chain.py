@@ -28,7 +28,7 @@ def desk(qtbot: QtBot, tmp_path: Path) -> Iterator[PaneDesk]:
     made.bench.close()
 
 
-def test_the_jobs_of_a_chain_are_links_with_a_word_on_what_keeps_them(desk: PaneDesk, qtbot: QtBot) -> None:
+def test_jobs_of_a_chain_are_links_with_their_blocker(desk: PaneDesk, qtbot: QtBot) -> None:
     scheduler = desk.scheduler
     off, gone = (scheduler.add_job(name, Manual(), enabled=name != "off") for name in ("off", "gone"))
     last = scheduler.add_job("la<b>st</b>", Manual())
@@ -76,7 +76,7 @@ def test_a_chain_run_that_waits_is_reported_and_can_be_cancelled(
     assert cancelled == [desk.scheduler.runs.waiting_in_chains()[0].run_id]
 
 
-def test_of_several_chain_runs_each_says_what_it_waits_for_unless_the_job_does(desk: PaneDesk) -> None:
+def test_each_of_several_chain_runs_shows_its_reason_unless_the_job_does(desk: PaneDesk) -> None:
     then = desk.scheduler.add_job("then", Manual())
     first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
     for reason in (NETWORK, LIMIT):
@@ -122,7 +122,7 @@ def test_the_job_before_tells_too_that_runs_after_it_pile_up(desk: PaneDesk) -> 
     assert desk.links("thenRuns") == ["then, 3 runs waiting · on success"]
 
 
-def test_what_has_begun_meanwhile_is_not_cancelled_with_what_waits(
+def test_a_chain_run_that_has_started_is_not_cancelled_with_waiting_ones(
     desk: PaneDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     then = desk.scheduler.add_job("then", Manual())
@@ -169,7 +169,7 @@ def test_of_runs_after_many_jobs_the_first_are_shown_and_the_rest_counted(desk: 
     assert not more.isVisible()
 
 
-def test_the_tab_key_visits_what_was_made_late_in_its_place(desk: PaneDesk) -> None:
+def test_the_tab_order_includes_links_created_later(desk: PaneDesk) -> None:
     scheduler = desk.scheduler
     then = scheduler.add_job("then", Manual())
     job_id = scheduler.add_job("a", Every("1h"), followers=(Follower(job_id=then),))

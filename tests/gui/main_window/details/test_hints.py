@@ -61,10 +61,10 @@ def test_advice_is_told_while_it_counts(hints: Hints, words: str) -> None:
         ),
     ],
 )
-def test_who_gave_advice_is_reported_with_the_reason(hints: Hints, words: str) -> None:
+def test_the_source_of_a_hint_is_shown_with_the_reason(hints: Hints, words: str) -> None:
     assert hint_origin(make_job(hints=hints), NOW) == words
 
 
 @pytest.mark.parametrize("source", list(HintSource))
-def test_whoever_gives_advice_has_words(source: HintSource) -> None:
+def test_every_source_of_a_hint_has_words(source: HintSource) -> None:
     assert source_words(source)

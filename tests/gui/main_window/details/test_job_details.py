@@ -21,7 +21,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.close()
 
 
-def test_what_comes_why_and_what_was(bench: Bench) -> None:
+def test_next_runs_reasons_and_recent_runs_are_shown(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("a", Every("1m"))
     for _ in range(10):
         for run in bench.tick(MINUTE):
@@ -39,7 +39,7 @@ def test_what_comes_why_and_what_was(bench: Bench) -> None:
     assert details.output_run_id == details.runs[0].id
 
 
-def test_what_never_began_hides_neither_what_runs_nor_what_was_said_last(bench: Bench) -> None:
+def test_a_run_that_never_started_hides_neither_the_current_run_nor_the_last_output(bench: Bench) -> None:
     then = bench.scheduler.add_job("then", Manual())
     first = bench.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
     bench.scheduler.trigger(then)
@@ -62,7 +62,7 @@ def test_what_never_began_hides_neither_what_runs_nor_what_was_said_last(bench: 
     assert details.output_run_id == under_way.id
 
 
-def test_a_job_that_is_gone_has_none(bench: Bench) -> None:
+def test_a_removed_job_has_no_details(bench: Bench) -> None:
     assert read_details(bench.scheduler, "gone") is None
 
 

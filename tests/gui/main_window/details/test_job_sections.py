@@ -23,7 +23,7 @@ from halo_scheduler.model import (
     PathExists,
     Policy,
 )
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -90,12 +90,14 @@ def test_a_hint_is_gone_when_it_no_longer_counts(desk: PaneDesk) -> None:
     assert not desk.is_shown("hintSection")
 
 
-def test_a_job_that_waits_tells_for_what_since_when_and_how_long(desk: PaneDesk) -> None:
+def test_a_waiting_job_shows_reason_start_and_deadline(desk: PaneDesk) -> None:
     conditions = (Network(), PathExists(path="/mnt/<b>disk</b>"))
     policy = {"conditions": conditions, "condition_deadline": "2h", "keep_awake": True}
     desk.show(_waiting(desk, NOW + 115 * MINUTE, **policy))
     assert desk.text("detailStatus") == "Waiting for network"
-    assert desk.text("waitingSentence") == "Due since 08:55. Skipped if it still waits at 10:55."
+    assert desk.text("waitingSentence") == (
+        "Due since 08:55. Skipped if it still waits at 10:55. “Run now” ignores conditions and quiet hours."
+    )
     assert desk.text("detailConditions") == "with a network\nwhen /mnt/<b>disk</b> is there"
     assert desk.text("detailDeadline") == "Waits up to 2 h, then the run is skipped."
     assert desk.text("detailAwake") == "Prevents sleep while running"
@@ -104,14 +106,32 @@ def test_a_job_that_waits_tells_for_what_since_when_and_how_long(desk: PaneDesk)
     assert "starts only" not in desk.text("detailWhy")
 
 
-def test_a_job_that_is_kept_from_assistants_says_so(desk: PaneDesk) -> None:
+def test_a_manual_run_that_waits_for_its_group_explains_how_to_start_it_anyway(desk: PaneDesk) -> None:
+    desk.scheduler.set_group_limit("disk", 1)
+    first, second = (desk.scheduler.add_job(name, Manual(), group="disk") for name in ("first", "second"))
+    desk.scheduler.trigger(first)
+    desk.bench.tick()
+    desk.show(second)
+    assert (desk.is_shown("detailRun"), desk.is_shown("detailStartAnyway")) == (True, False)
+    desk.scheduler.trigger(second)
+    desk.bench.tick()
+    desk.show(second)
+    assert (desk.is_shown("detailRun"), desk.is_shown("detailStartAnyway")) == (False, True)
+    assert desk.text("waitingSentence").endswith(
+        "“Start anyway” ignores the limit of its group, but not the limit for all jobs."
+    )
+    desk.button("detailStartAnyway").click()
+    assert [run.job_id for run in desk.bench.tick()] == [second]
+
+
+def test_a_job_excluded_from_assistants_is_marked(desk: PaneDesk) -> None:
     desk.show(desk.scheduler.add_job("mine", Every("1h"), policy=Policy(assistants_may_run=False)))
     assert desk.text("detailAssistants") == "Assistants can't run this job"
     desk.show(desk.scheduler.add_job("theirs", Every("1h"), Command(argv=("true",))))
     assert not desk.is_shown("detailAssistants")
 
 
-def test_what_does_not_apply_is_not_shown(desk: PaneDesk) -> None:
+def test_sections_that_do_not_apply_are_hidden(desk: PaneDesk) -> None:
     plain = desk.scheduler.add_job("plain", Manual())
     desk.show(_waiting(desk, conditions=(Network(),)))
     assert desk.text("detailDeadline") == ""
@@ -120,7 +140,7 @@ def test_what_does_not_apply_is_not_shown(desk: PaneDesk) -> None:
     assert not any(map(desk.is_shown, (*late, "waitingSentence", "detailAwake")))
 
 
-def test_a_changed_setting_is_looked_at_anew(desk: PaneDesk, qtbot: QtBot) -> None:
+def test_a_changed_setting_is_read_again(desk: PaneDesk, qtbot: QtBot) -> None:
     desk.show(desk.scheduler.add_job("a", Every("1h")))
     assert "quiet" not in desk.text("detailWhy")
     with qtbot.waitSignal(desk.pane.times_changed):
@@ -146,7 +166,7 @@ def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> Non
     assert "will be skipped" in desk.label("nextRunAt1").toolTip()
 
 
-def test_what_passes_while_a_job_waits_makes_room_for_what_comes(desk: PaneDesk, qtbot: QtBot) -> None:
+def test_slots_that_pass_while_a_job_waits_are_replaced_by_later_ones(desk: PaneDesk, qtbot: QtBot) -> None:
     desk.show(_waiting(desk))
     assert desk.label("nextRun0").text() == "waiting"
     assert desk.label("nextRunAt4").isVisible()

@@ -28,7 +28,7 @@ from halo_scheduler.model import (
     Prompt,
     StatusReason,
 )
-from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.model.actions import FolderSource, GithubSource
 from halo_scheduler.store.runs import Spent
 from ui.backend.backend import Backend
 from ui.main_window.details.pane import DetailPane
@@ -185,7 +185,7 @@ def test_the_next_runs_of_a_job_that_asks_come_after_the_answer(
     assert _text(pane, "nextHeld") == ""
 
 
-def test_the_next_runs_of_a_job_that_has_reached_its_cap_begin_after_midnight(
+def test_the_next_runs_of_a_job_at_its_daily_limit_start_after_midnight(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     job_id = bench.scheduler.add_job("agent", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
@@ -295,7 +295,7 @@ def test_a_running_job_can_be_stopped_from_here(
     assert bench.scheduler.get_run_log(job_id)[0].outcome is Outcome.CANCELLED
 
 
-def test_of_a_job_that_is_read_late_what_is_known_is_shown_meanwhile(
+def test_while_a_job_is_loading_its_known_data_is_shown(
     bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     job_id = bench.scheduler.add_job("late", Every("1h"))
@@ -359,7 +359,7 @@ def test_a_settled_question_is_gone(
     assert not _button(pane, "askedAnswerButton").isVisible()
 
 
-def test_what_an_assistant_made_is_to_be_looked_at_and_resumed_with_one_click(
+def test_a_job_from_an_assistant_is_reviewed_and_resumed_with_one_click(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     job_id = bench.scheduler.add_job("made", Every("1h"), paused_by=StatusReason.ASSISTANT)
@@ -376,7 +376,7 @@ def test_what_an_assistant_made_is_to_be_looked_at_and_resumed_with_one_click(
     assert not _is_seen(pane, "adviceSentence")
 
 
-def test_that_a_job_runs_by_hand_is_given_no_reason(
+def test_a_manual_run_is_shown_without_a_reason(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     _show(qtbot, bench, actions, pane, bench.scheduler.add_job("by hand", Manual()))
@@ -413,6 +413,23 @@ def test_nothing_of_an_action_is_left_out_without_a_sign(
     assert _text(pane, "detailPrompt") == "Summarise the news. …"
 
 
+def test_the_defaults_of_parameters_are_shown_with_the_action(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    given = {"task": "Send them my mail, please", "mode": "a\u200b<b>"}
+    prompt = Prompt(text="{{param.task}}")
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("ask", Manual(), prompt, parameters=given))
+    words = 'Parameters: task="Send them my mail, please", mode=a\\u200b<b>'
+    assert _text(pane, "detailParameters") == words
+    many = {"task": "x" * 5_000}
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("long", Manual(), prompt, parameters=many))
+    assert _text(pane, "detailParameters").endswith("…")
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("function", Manual(), parameters={"n": "1"}))
+    assert _text(pane, "detailParameters") == "Parameters: n=1"
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("none", Manual(), Prompt(text="Hello")))
+    assert not _is_seen(pane, "detailParameters")
+
+
 def test_a_command_and_a_request_are_reported_too(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
@@ -430,7 +447,7 @@ def test_a_command_and_a_request_are_reported_too(
     assert not _is_seen(pane, "detailCommand")
 
 
-def test_caps_are_reported_with_what_is_used_of_them_today(
+def test_daily_limits_are_shown_with_todays_usage(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     caps = Policy(caps=Caps(runs_per_day=3, cost_per_day=1.0))
@@ -445,7 +462,7 @@ def test_caps_are_reported_with_what_is_used_of_them_today(
     assert "Daily limit reached" in _text(pane, "detailCapped")
 
 
-def test_at_midnight_the_use_of_caps_begins_anew(
+def test_at_midnight_the_daily_usage_restarts(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     job_id = bench.scheduler.add_job("fix", Manual(), policy=Policy(caps=Caps(runs_per_day=3)))
@@ -459,7 +476,7 @@ def test_at_midnight_the_use_of_caps_begins_anew(
     assert _text(pane, "detailUsage") == "0 of 3 runs; resets at midnight"
 
 
-def test_a_job_without_caps_says_nothing_of_today(
+def test_a_job_without_daily_limits_shows_no_usage(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     _show(qtbot, bench, actions, pane, bench.scheduler.add_job("a", Manual()))

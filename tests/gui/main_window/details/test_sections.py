@@ -33,7 +33,15 @@ def test_the_next_runs_are_told_from_now_and_exactly(qtbot: QtBot) -> None:
     assert len(list(section.waits(NOW))) == 2
 
 
-def test_without_next_runs_there_is_no_heading_for_them(qtbot: QtBot) -> None:
+def test_a_run_to_be_skipped_says_so(qtbot: QtBot) -> None:
+    section = NextRuns(Appearance())
+    qtbot.addWidget(section)
+    section.show_times([NOW + 4 * MINUTE, NOW + 8 * MINUTE], NOW, skips=True)
+    assert _label(section, "nextRunAt0").text() == "09:04 · skipped"
+    assert _label(section, "nextRunAt1").text() == "09:08"
+
+
+def test_without_next_runs_their_heading_is_hidden(qtbot: QtBot) -> None:
     section = NextRuns(Appearance())
     qtbot.addWidget(section)
     section.show_times([], NOW)
@@ -58,7 +66,7 @@ def test_a_recent_run_in_words(qtbot: QtBot) -> None:
     assert not first.grab().isNull()
 
 
-def test_a_run_that_printed_nothing_says_so(qtbot: QtBot) -> None:
+def test_a_run_without_output_is_marked(qtbot: QtBot) -> None:
     section = OutputTail()
     qtbot.addWidget(section)
     section.show_output("", has_run=True)
@@ -70,7 +78,7 @@ def test_a_run_that_printed_nothing_says_so(qtbot: QtBot) -> None:
     assert text.isReadOnly()
 
 
-def test_a_recent_run_tells_what_it_worked_on_and_what_it_cost(qtbot: QtBot) -> None:
+def test_a_recent_run_shows_its_item_and_cost(qtbot: QtBot) -> None:
     section = RecentRuns(Appearance())
     qtbot.addWidget(section)
     section.show_runs([make_run(cost=0.125, work_id="#7", work_title="Mend <b>it</b>")], NOW)
@@ -81,7 +89,7 @@ def test_a_recent_run_tells_what_it_worked_on_and_what_it_cost(qtbot: QtBot) -> 
     assert not first.grab().isNull()
 
 
-def test_a_run_that_waits_is_not_said_to_be_late(qtbot: QtBot) -> None:
+def test_a_waiting_run_is_not_shown_as_late(qtbot: QtBot) -> None:
     section = NextRuns(Appearance())
     qtbot.addWidget(section)
     section.show_times([NOW - MINUTE, NOW + 4 * MINUTE], NOW, waits=True)
@@ -113,6 +121,19 @@ def test_a_next_run_says_nothing_twice(qtbot: QtBot, ahead: int, words: str, res
     qtbot.addWidget(section)
     section.show_times([NOW + ahead], NOW)
     assert (_label(section, "nextRun0").text(), _label(section, "nextRunAt0").text()) == (words, rest)
+
+
+def test_exact_times_are_left_out_where_they_have_no_room(qtbot: QtBot) -> None:
+    section = NextRuns(Appearance())
+    qtbot.addWidget(section)
+    section.show_times([NOW + 30 * HOUR], NOW)
+    section.resize(500, 200)
+    section.show()
+    assert _label(section, "nextRunAt0").isVisible()
+    section.resize(_label(section, "nextRun0").sizeHint().width() + 20, 200)
+    assert section.width() < 300, "nothing keeps the section wider"
+    assert not _label(section, "nextRunAt0").isVisible()
+    assert _label(section, "nextRun0").toolTip(), "the exact time is on the tooltip"
 
 
 @pytest.mark.parametrize(

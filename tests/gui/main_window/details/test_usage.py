@@ -32,7 +32,7 @@ def _usage(caps: Caps, runs: int = 2, cost: float = 0.34) -> Usage:
         (Caps(), 2, 0.0, ""),
     ],
 )
-def test_what_was_used(caps: Caps, runs: int, cost: float, words: str) -> None:
+def test_daily_usage_in_words(caps: Caps, runs: int, cost: float, words: str) -> None:
     assert usage_words(_usage(caps, runs, cost)) == words
 
 
@@ -46,6 +46,6 @@ def test_what_was_used(caps: Caps, runs: int, cost: float, words: str) -> None:
         (Caps(runs_per_day=9, cost_per_day=0.2), True),
     ],
 )
-def test_a_cap_is_used_up_when_it_is_reached(caps: Caps, is_over: bool) -> None:
+def test_a_daily_limit_is_used_up_when_it_is_reached(caps: Caps, is_over: bool) -> None:
     assert is_used_up(_usage(caps)) is is_over
     assert bool(used_up_words(_usage(caps))) is is_over

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,11 +18,12 @@ from halo_scheduler.model import (
     Outcome,
     PathExists,
     Policy,
+    SkipReason,
     Source,
     StatusReason,
     WaitingFor,
 )
-from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.model.settings import Quiet, QuietTime
 from halo_scheduler.rules.statistics import TrendPoint
 from ui.main_window.table.cells import (
     cell_text,
@@ -77,37 +79,39 @@ def test_a_job_that_asks_runs_after_the_answer_unless_something_else_keeps_it(
     assert next_text(row_of(make_job(**state), asks=True).situation, None, NOW) == expected
 
 
-def test_a_job_that_asks_says_so_on_hover_and_aloud() -> None:
+def test_a_job_with_a_question_is_described_in_tooltip_and_for_screen_readers() -> None:
     row = row_of(make_job(), asks=True)
     assert "Needs you" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
     assert "On hold until its question is answered" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
     assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == "backup, Needs you"
 
 
-def test_a_job_that_has_reached_its_cap_promises_no_time() -> None:
+def test_a_job_at_its_daily_limit_shows_no_time() -> None:
     row = row_of(make_job(), is_capped=True)
     assert next_text(row.situation, None, NOW) == "daily limit reached"
     assert "this run will be skipped" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
     assert "Daily limit reached" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
+    skipped = replace(row, situation=row.situation._replace(blocker=SkipReason.USER))
+    assert "because somebody asked for that" in cell_tip(Column.NEXT, skipped, _NO_FACTS, None, NOW)
     running = row_of(make_job(status=JobStatus.RUNNING), is_capped=True)
     assert next_text(running.situation, None, NOW) == "running"
 
 
-def test_what_else_keeps_a_job_that_asks_from_running_is_reported_too() -> None:
+def test_other_blockers_of_a_job_with_a_question_are_shown_too() -> None:
     paused = make_job(status=JobStatus.PAUSED)
     assert live_status(situation_of(paused, asks=True), NOW) == "Needs you, paused"
     running = make_job(status=JobStatus.RUNNING)
     assert live_status(situation_of(running, asks=True), NOW) == "Running"
 
 
-def test_what_an_assistant_made_says_what_to_do_on_hover() -> None:
+def test_the_tooltip_of_a_job_from_an_assistant_gives_advice() -> None:
     row = row_of(make_job(status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT))
     tip = cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
     assert "Paused by an assistant" in tip
     assert "Review it, then resume it" in tip
 
 
-def test_a_job_that_never_ran_says_so() -> None:
+def test_a_job_that_never_ran_shows_never() -> None:
     assert last_text(row_of(make_job()), _NO_FACTS, None, NOW) == "never"
     assert last_outcome(row_of(make_job()), _NO_FACTS) is None
 
@@ -150,7 +154,7 @@ def test_a_column_shows_the_largest_unit_of_a_duration(took_ms: int | None, expe
         ),
     ],
 )
-def test_the_error_streak_and_what_happens_at_the_limit(fields: dict[str, Any], expected: str) -> None:
+def test_the_failure_streak_and_what_happens_at_the_limit(fields: dict[str, Any], expected: str) -> None:
     assert streak_sentence(make_job(**fields)) == expected
 
 
@@ -163,7 +167,7 @@ def test_the_error_streak_and_what_happens_at_the_limit(fields: dict[str, Any], 
         ({"status": JobStatus.RUNNING}, "Running"),
     ],
 )
-def test_what_a_job_is_doing(state: dict[str, Any], expected: str) -> None:
+def test_the_status_of_a_job(state: dict[str, Any], expected: str) -> None:
     assert live_status(situation_of(make_job(**state)), NOW) == expected
 
 
@@ -193,7 +197,7 @@ def test_an_active_run_tells_its_progress_on_hover() -> None:
     assert "Running 50%" in cell_tip(Column.LAST, row_of(job), _NO_FACTS, run, NOW)
 
 
-def test_waiting_for_a_place_is_explained() -> None:
+def test_waiting_for_the_limit_is_explained() -> None:
     job = make_job(next_run_at=NOW - SECOND, waiting_for=WaitingFor.AT_CAPACITY)
     assert "Limit reached. Starts when a run ends." in cell_tip(
         Column.NEXT, row_of(job), _NO_FACTS, None, NOW
@@ -215,14 +219,14 @@ def test_a_job_that_waits_says_for_what() -> None:
     assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == f"backup, Waiting for {reason}"
 
 
-def test_a_quiet_time_is_told_shortly_in_the_column_and_whole_on_hover() -> None:
+def test_quiet_hours_are_short_in_the_column_and_full_in_the_tooltip() -> None:
     row = row_of(make_job(next_run_at=NOW - 1, **waits(quiet("Nights", NOW + HOUR))))
     assert re.fullmatch(r"quiet until \d\d:\d\d", next_text(row.situation, None, NOW))
     assert "Starts when quiet hours “Nights” end." in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
-def test_a_run_that_is_due_in_a_quiet_time_is_reported_as_such() -> None:
+def test_a_run_due_in_quiet_hours_is_marked() -> None:
     night = Quiet(NOW + 60 * MINUTE, QuietTime(name="<i>Night</i>"))
     facts, row = _NO_FACTS, row_of(make_job(), quiet=night)
     assert cell_text(Column.NEXT, row, facts, None, NOW) == "in 4 min · quiet"
@@ -238,7 +242,7 @@ def test_a_run_that_is_due_in_a_quiet_time_is_reported_as_such() -> None:
     assert told in cell_tip(Column.NAME, skips, facts, None, NOW)
 
 
-def test_what_keeps_a_run_from_starting_before_a_quiet_time_does_is_told_instead() -> None:
+def test_a_blocker_before_quiet_hours_is_shown_instead() -> None:
     facts = _NO_FACTS
     capped = row_of(make_job(), is_capped=True, quiet=Quiet(NOW + 60 * MINUTE, QuietTime()))
     assert cell_text(Column.NEXT, capped, facts, None, NOW) == "daily limit reached"

@@ -21,7 +21,7 @@ from ui.main_window.table.columns import NARROWEST
 from ui.main_window.table.job_rows import Column
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
-from ui.style.theme import GRID, Appearance, strong_font
+from ui.style.theme import GRID, Appearance, number_font, strong_font
 
 _WAITS: dict[str, Any] = {
     "waiting_for": WaitingFor.DISK_SPACE,
@@ -71,7 +71,11 @@ def _choose(view: JobView, name: str) -> None:
 def test_the_usual_schedules_and_times_are_not_cut_at_the_usual_size(view: JobView) -> None:
     metrics = QFontMetrics(view.font())
     assert not _hidden(view)
-    for column, text in ((Column.SCHEDULE, "2 h after it ends"), (Column.NEXT, "tomorrow at 09:00")):
+    for column, text in (
+        (Column.SCHEDULE, "2 h after it ends"),
+        (Column.SCHEDULE, "18 Nov 2026 20:58"),
+        (Column.NEXT, "tomorrow at 09:00"),
+    ):
         assert view.columnWidth(column) >= metrics.horizontalAdvance(text)
 
 
@@ -132,7 +136,7 @@ def test_a_right_click_on_the_headings_opens_the_menu(view: JobView) -> None:
     menu.close()
 
 
-def test_what_was_chosen_is_remembered(qtbot: QtBot, view: JobView) -> None:
+def test_chosen_columns_are_remembered(qtbot: QtBot, view: JobView) -> None:
     _drag(view, Column.SCHEDULE, 30)
     _choose(view, "column-trend")
     view.sort_by(Column.NEXT, Qt.SortOrder.DescendingOrder)
@@ -156,7 +160,7 @@ def test_what_was_chosen_is_remembered(qtbot: QtBot, view: JobView) -> None:
         {"columns": {"widths": {"NEXT": "x", "NAME": -3, "NONE": 5, "LAST": 10**9}, "hidden": ["NAME", 4]}},
     ],
 )
-def test_what_makes_no_sense_is_left_out(view: JobView, state: dict[str, Any]) -> None:
+def test_invalid_choices_are_ignored(view: JobView, state: dict[str, Any]) -> None:
     before = _widths(view)
     view.arrange(state)
     assert _widths(view) == before
@@ -199,6 +203,23 @@ def test_the_next_run_is_not_cut_when_a_job_begins_to_wait(view: JobView, points
     assert _WAITING in [model.text_at(row, Column.NEXT) for row in range(2)]
     assert view.columnWidth(Column.NEXT) >= _needed(view, _WAITING)
     assert sum(_widths(view).values()) <= view.viewport().width()
+
+
+def test_a_next_run_does_not_lack_a_fraction_of_a_pixel(
+    view: JobView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = QFontMetrics(number_font(view.font()))
+
+    def fits(text: str, room: int) -> bool:
+        return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room) == text
+
+    texts = (f"waiting for free disk space{'i' * count}" for count in range(40))
+    text = next(text for text in texts if not fits(text, metrics.horizontalAdvance(text)))
+    model = view.model()
+    assert isinstance(model, JobTableModel)
+    monkeypatch.setattr(model, "text_at", lambda *_: text)
+    model.update([row_of(make_job("b", next_run_at=NOW))])
+    assert fits(text, view.columnWidth(Column.NEXT) - 2 * GRID)
 
 
 def test_the_next_run_is_not_cut_when_a_row_is_scrolled_into_sight(view: JobView) -> None:
@@ -253,3 +274,12 @@ def test_a_long_next_run_takes_no_width_from_the_schedules_of_other_jobs(view: J
     assert _widths(view)[Column.SCHEDULE] >= _needed(view, "Mon–Fri 06–18, every 2 h")
     view.resize(2_000, 400)
     assert view.columnWidth(Column.NEXT) >= _needed(view, long)
+
+
+@pytest.mark.parametrize("points", [9, 10, 11, 12])
+def test_the_bars_stay_beside_a_long_next_run_at_the_usual_size(view: JobView, points: int) -> None:
+    view.setFont(QFont(view.font().family(), points))
+    view.resize(889, 400)  # The table of a new window, beside the details.
+    _long_wait(view)
+    assert not _hidden(view)
+    assert view.columnWidth(Column.NEXT) >= _needed(view, "tomorrow at 00:00 · quiet")

@@ -15,8 +15,7 @@ from halo_scheduler.model.settings import Theme
 from halo_scheduler.rules.statistics import TrendPoint
 from ui.main_window.table.delegates import NameDelegate
 from ui.main_window.table.drawings import TREND_WIDTH, Letters, bar_height, paint_trend
-from ui.main_window.table.job_filter import JobFilter
-from ui.main_window.table.job_rows import Column
+from ui.main_window.table.job_rows import Column, JobFilter
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.style.theme import Appearance, contrast
@@ -93,7 +92,9 @@ def test_the_border_of_a_group_is_seen_on_a_selected_row_too(
     assert border > 3
 
 
-def test_a_job_that_asks_looks_different_from_one_that_is_ready(view: JobView, model: JobTableModel) -> None:
+def test_a_job_with_a_question_is_drawn_differently_from_a_ready_one(
+    view: JobView, model: JobTableModel
+) -> None:
     seen = []
     for asks in (False, True):
         model.replace([row_of(make_job(last_outcome=Outcome.SUCCESS), asks=asks)])
@@ -153,9 +154,7 @@ def test_no_runs_leave_it_blank(appearance: Appearance) -> None:
     assert not any(_pattern(_drawn(appearance)))
 
 
-def test_what_is_searched_for_is_marked_where_it_is_shown_and_what_is_hidden_is_shown(
-    qtbot: QtBot, model: JobTableModel
-) -> None:
+def test_matches_are_highlighted_and_hidden_matches_are_shown(qtbot: QtBot, model: JobTableModel) -> None:
     view = JobView(model, Appearance())
     qtbot.addWidget(view)
     view.resize(900, 300)

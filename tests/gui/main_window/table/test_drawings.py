@@ -34,7 +34,7 @@ def test_a_trend_is_drawn_once_until_a_run_is_added(drawings: Drawings, appearan
     assert drawings.trend(_POINTS[1:], 22, ground, 1.0).toImage() != first.toImage()
 
 
-def test_pictures_are_drawn_anew_in_another_theme(drawings: Drawings, appearance: Appearance) -> None:
+def test_pictures_are_redrawn_in_another_theme(drawings: Drawings, appearance: Appearance) -> None:
     mark = outcome_mark(Outcome.SUCCESS)
     light = drawings.mark(mark, 10, appearance.colours.raised, 1.0).toImage()
     ground = appearance.colours.raised
@@ -43,7 +43,7 @@ def test_pictures_are_drawn_anew_in_another_theme(drawings: Drawings, appearance
 
 
 def test_pictures_have_the_pixels_of_the_screen(drawings: Drawings, appearance: Appearance) -> None:
-    picture = drawings.chip(60, appearance.colours.line, appearance.colours.raised, 2.0)
+    picture = drawings.chip(60, 18, appearance.colours.line, appearance.colours.raised, 2.0)
     assert (picture.width(), picture.deviceIndependentSize().width()) == (120, 60)
 
 
@@ -54,12 +54,12 @@ def test_a_text_is_cut_to_fit(drawings: Drawings) -> None:
     assert cut.width <= 60 < whole.width
 
 
-def test_a_text_that_looks_like_markup_is_shown_as_it_is(drawings: Drawings) -> None:
+def test_a_text_that_resembles_markup_is_plain_text(drawings: Drawings) -> None:
     plain = drawings.text("<b>x</b>", Letters.PLAIN, 1_000)
     assert plain.text.size().width() >= plain.width - 1
 
 
-def test_another_font_measures_anew(drawings: Drawings) -> None:
+def test_another_font_is_measured_again(drawings: Drawings) -> None:
     before = drawings.width("name", Letters.STRONG)
     drawings.set_font(QFont("", 40))
     assert drawings.width("name", Letters.STRONG) > before

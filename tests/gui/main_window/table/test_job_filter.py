@@ -9,7 +9,7 @@ from job_values import make_job, row_of
 
 from halo_scheduler import Callback, Command, Cron, HttpRequest, Prompt
 from halo_scheduler.model import Job, JobStatus, StatusReason, WaitingFor
-from ui.main_window.table.job_filter import (
+from ui.main_window.table.job_rows import (
     JobFilter,
     KindChoice,
     StatusChoice,
@@ -28,7 +28,7 @@ def _found(jobs: Sequence[Job], chosen: JobFilter) -> list[str]:
 
 
 @pytest.mark.parametrize("text", ["STRASSE", "straße", " clean ", "home", "two\nlines"])
-def test_names_groups_and_descriptions_are_searched_whatever_their_case(text: str) -> None:
+def test_names_groups_and_descriptions_are_searched_case_insensitively(text: str) -> None:
     wanted = make_job("Straße", group="Home", description="clean up\ntwo\nlines")
     assert _found([wanted, make_job("other")], JobFilter(text=text)) == ["Straße"]
 
@@ -57,7 +57,7 @@ def test_statuses_are_chosen(statuses: set[StatusChoice], expected: list[str]) -
     assert _found(jobs, JobFilter(statuses=frozenset(statuses))) == expected
 
 
-def test_what_waits_for_an_answer_is_chosen_whatever_its_status() -> None:
+def test_jobs_with_questions_are_found_in_every_status() -> None:
     rows = [
         row_of(make_job("ready")),
         row_of(make_job("asks"), asks=True),
@@ -125,7 +125,7 @@ def test_a_match_has_a_place(text: str, words: str, found: tuple[int, int] | Non
     assert match_in(text, words) == found
 
 
-def test_what_was_found_out_of_sight_is_shown() -> None:
+def test_a_hidden_match_is_shown() -> None:
     row = row_of(
         make_job("nightly", action=Command(argv=("/usr/local/bin/pg_dump", "shop")), description="Shop")
     )

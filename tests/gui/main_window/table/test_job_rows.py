@@ -37,11 +37,11 @@ def test_numbers_in_names_sort_as_numbers() -> None:
     assert _sorted(jobs, Column.NAME) == ["9 lives", "job", "Job 9", "job 9 b", "job 10"]
 
 
-def test_endless_digits_are_no_trouble() -> None:
+def test_very_long_digits_sort_quickly() -> None:
     assert _sorted([make_job("9" * 200), make_job("1" * 200)], Column.NAME)[0].startswith("1")
 
 
-def test_what_runs_comes_before_what_is_next_and_what_never_runs_comes_last() -> None:
+def test_running_jobs_sort_first_then_upcoming_and_manual_ones_last() -> None:
     jobs = [
         make_job("off", next_run_at=None, status=JobStatus.DISABLED),
         make_job("later", next_run_at=NOW + 2),
@@ -52,7 +52,7 @@ def test_what_runs_comes_before_what_is_next_and_what_never_runs_comes_last() ->
     assert _sorted(jobs, Column.NEXT) == ["running", "soon", "later", "paused", "off"]
 
 
-def test_what_is_held_back_comes_after_what_runs_at_a_time() -> None:
+def test_blocked_jobs_sort_after_planned_ones() -> None:
     rows = [
         row_of(make_job("capped", next_run_at=NOW), is_capped=True),
         row_of(make_job("asks", next_run_at=NOW), asks=True),
@@ -107,7 +107,7 @@ def test_a_schedule_begins_a_sentence() -> None:
     assert short_schedule_words(Every("15m")) == "Every 15 min"
 
 
-def test_what_waits_stands_between_what_runs_and_what_comes_the_longest_first() -> None:
+def test_waiting_jobs_sort_between_running_and_upcoming_ones_longest_first() -> None:
     mains = waits(MAINS)
     jobs = [
         make_job("soon", next_run_at=NOW + MINUTE),
@@ -123,7 +123,7 @@ def test_what_waits_stands_between_what_runs_and_what_comes_the_longest_first() 
     ]
 
 
-def test_who_runs_after_another_is_known_from_what_the_other_says() -> None:
+def test_the_predecessors_of_a_job_come_from_the_next_jobs_of_others() -> None:
     first = row_of(make_job("first", followers=(Follower(job_id="then"),)))
     followers = Followers([first, row_of(make_job("then"))])
     assert followers.take([first], []) == frozenset()

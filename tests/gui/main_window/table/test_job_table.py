@@ -16,8 +16,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Job, JobStatus, Outcome, Source
 from halo_scheduler.rules.statistics import TrendPoint
-from ui.main_window.table.job_filter import JobFilter
-from ui.main_window.table.job_rows import Column, JobFacts, sort_key
+from ui.main_window.table.job_rows import Column, JobFacts, JobFilter, sort_key
 from ui.main_window.table.job_table import ID_ROLE, JobTableModel
 
 _ROLE = Qt.ItemDataRole
@@ -81,7 +80,7 @@ _CHANGES = st.lists(
 
 @given(_CHANGES)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_whatever_comes_the_right_rows_are_shown_in_order(
+def test_after_any_change_the_right_rows_are_shown_in_order(
     model: JobTableModel, changes: list[tuple[str, str, int]]
 ) -> None:
     model.replace([])
@@ -111,7 +110,7 @@ def test_whatever_comes_the_right_rows_are_shown_in_order(
 
 @pytest.mark.parametrize("order", list(Qt.SortOrder))
 @pytest.mark.parametrize("minutes", [1, 15, 25, 35, 45])
-def test_a_job_whose_time_changes_moves_to_its_place(
+def test_a_job_whose_time_changes_moves_in_the_order(
     qtbot: QtBot, model: JobTableModel, order: Qt.SortOrder, minutes: int
 ) -> None:
     _fill(
@@ -149,7 +148,7 @@ def test_reading_everything_again_moves_nothing_when_nothing_moved(
     assert model.job_at(1).errors == 2
 
 
-def test_what_was_read_for_a_row_is_forgotten_with_its_job(model: JobTableModel) -> None:
+def test_details_of_a_row_are_dropped_with_its_job(model: JobTableModel) -> None:
     _fill(model, make_job("a"))
     model.set_facts({"a": JobFacts(last=make_run())})
     _fill(model, make_job("b"))
@@ -229,7 +228,7 @@ def test_columns_are_named(model: JobTableModel) -> None:
     assert names == ["Job", "When", "Next run", "Last run", "Last 20 runs"]
 
 
-def test_what_is_no_cell_has_no_data(model: JobTableModel) -> None:
+def test_an_invalid_index_has_no_data(model: JobTableModel) -> None:
     _fill(model, make_job())
     assert model.data(model.index(5, 0)) is None
     assert _cell(model, Column.NAME, _ROLE.DecorationRole) is None

@@ -24,8 +24,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Job, JobStatus, Outcome
 from halo_scheduler.rules.statistics import TrendPoint
-from ui.main_window.table.job_filter import JobFilter
-from ui.main_window.table.job_rows import Column, JobFacts
+from ui.main_window.table.job_rows import Column, JobFacts, JobFilter
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.style.theme import Appearance
@@ -78,14 +77,14 @@ def test_the_selection_stays_when_rows_come_go_and_move(model: JobTableModel, vi
     assert model.row_of("d") == model.rowCount() - 1
 
 
-def test_keeping_the_selection_tells_nobody(qtbot: QtBot, model: JobTableModel, view: JobView) -> None:
+def test_keeping_the_selection_emits_no_signal(qtbot: QtBot, model: JobTableModel, view: JobView) -> None:
     _fill(model, "abc")
     view.select_ids(["b"])
     with qtbot.assertNotEmitted(view.selection_changed):
         model.replace([row_of(make_job(name)) for name in "zbx"])
 
 
-def test_rows_that_come_above_do_not_move_what_is_in_sight(model: JobTableModel, view: JobView) -> None:
+def test_rows_inserted_above_do_not_move_the_visible_ones(model: JobTableModel, view: JobView) -> None:
     _fill(model, _hundred())
     view.doItemsLayout()
     view.verticalScrollBar().setValue(50 * 36 + 10)
@@ -103,7 +102,9 @@ def test_at_the_top_it_stays_at_the_top(model: JobTableModel, view: JobView) -> 
     assert _top(view, model) == "a first"
 
 
-def test_the_keys_go_on_from_the_neighbour_of_what_was_deleted(model: JobTableModel, view: JobView) -> None:
+def test_after_a_deletion_the_keyboard_continues_at_the_neighbour(
+    model: JobTableModel, view: JobView
+) -> None:
     _fill(model, "abcd")
     view.select_ids(["c"])
     model.update([], ["c"])
@@ -122,7 +123,7 @@ def test_where_a_job_was_deleted_its_neighbour_is_selected(model: JobTableModel,
     assert view.selected_ids() == []
 
 
-def test_what_a_search_hides_is_selected_again_after_it(model: JobTableModel, view: JobView) -> None:
+def test_a_selection_hidden_by_a_search_is_restored_after_it(model: JobTableModel, view: JobView) -> None:
     _fill(model, ["apple", "pear"])
     view.select_ids(["apple"])
     model.set_filter(JobFilter(text="pear"))
@@ -156,13 +157,13 @@ def test_past_runs_are_waited_for_too(model: JobTableModel, view: JobView) -> No
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
-def test_enter_wants_to_edit(qtbot: QtBot, model: JobTableModel, view: JobView, key: Qt.Key) -> None:
+def test_enter_requests_an_edit(qtbot: QtBot, model: JobTableModel, view: JobView, key: Qt.Key) -> None:
     _fill(model, "a")
     with qtbot.waitSignal(view.edit_wanted):
         QTest.keyClick(view, key)
 
 
-def test_a_double_click_wants_to_edit(qtbot: QtBot, model: JobTableModel, view: JobView) -> None:
+def test_a_double_click_requests_an_edit(qtbot: QtBot, model: JobTableModel, view: JobView) -> None:
     _fill(model, "a")
     at = QPoint(60, 18)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
@@ -196,7 +197,7 @@ def test_a_heading_sorts_and_turns(model: JobTableModel, view: JobView) -> None:
     assert header.sortIndicatorSection() == Column.NEXT
 
 
-def test_what_finds_no_room_is_left_out(view: JobView) -> None:
+def test_columns_without_space_are_hidden(view: JobView) -> None:
     view.resize(1000, 300)
     assert not any(view.isColumnHidden(column) for column in Column)
     view.resize(480, 300)
@@ -218,6 +219,15 @@ def test_the_row_below_the_mouse_lights_up(model: JobTableModel, view: JobView) 
         view.viewport(), QHoverEvent(QEvent.Type.HoverLeave, QPointF(-1, -1), QPointF(-1, -1), at)
     )
     assert view.grab().toImage() == before
+
+
+def test_the_row_that_comes_under_the_mouse_lights_up(model: JobTableModel, view: JobView) -> None:
+    _fill(model, _hundred())
+    at = QPointF(400, 18)
+    QApplication.sendEvent(view.viewport(), QHoverEvent(QEvent.Type.HoverMove, at, at, QPointF(-1, -1)))
+    assert view._hovered == 0
+    view.scrollToBottom()
+    assert view._hovered == view.rowAt(18) > 0
 
 
 def test_a_larger_font_gets_higher_rows(model: JobTableModel, view: JobView) -> None:

@@ -10,7 +10,7 @@ from job_values import MINUTE, NOW
 from machine import Bench
 
 from halo_scheduler.model import After, Every, InQuietTime, Manual, Policy, Schedule
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.schedule.calendar import QuietHours
 from ui.main_window.table.cells import next_runs
 
@@ -36,7 +36,7 @@ def _minutes(bench: Bench, schedule: Schedule, in_quiet_time: InQuietTime) -> li
     return [((at - NOW) // MINUTE, quiet is not None) for at, quiet in found]
 
 
-def test_what_falls_due_while_a_run_waits_for_the_end_is_passed_over(bench: Bench) -> None:
+def test_slots_due_while_a_run_waits_for_quiet_hours_are_coalesced(bench: Bench) -> None:
     assert _minutes(bench, Every("10m"), InQuietTime.WAIT) == [
         (10, True),
         (50, False),
@@ -46,7 +46,7 @@ def test_what_falls_due_while_a_run_waits_for_the_end_is_passed_over(bench: Benc
     ]
 
 
-def test_what_is_skipped_is_followed_by_what_is_skipped(bench: Bench) -> None:
+def test_skipped_slots_are_followed_by_later_skipped_ones(bench: Bench) -> None:
     assert _minutes(bench, Every("10m"), InQuietTime.SKIP) == [
         (10, True),
         (20, True),
@@ -56,7 +56,7 @@ def test_what_is_skipped_is_followed_by_what_is_skipped(bench: Bench) -> None:
     ]
 
 
-def test_what_counts_from_the_end_of_a_run_is_not_known(bench: Bench) -> None:
+def test_slots_after_the_end_of_an_unknown_run_are_not_shown(bench: Bench) -> None:
     assert _minutes(bench, After("15m"), InQuietTime.WAIT) == [(0, False)]
 
 

@@ -11,8 +11,7 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.clock import ManualClock
-from ui.main_window.table.job_filter import JobFilter
-from ui.main_window.table.job_rows import Column, Section
+from ui.main_window.table.job_rows import Column, JobFilter, Section
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.style.theme import Appearance
@@ -64,7 +63,7 @@ def test_jobs_stand_below_their_groups_and_those_without_one_last(model: JobTabl
     assert _texts(model) == ["x", "c", "b", "a"]
 
 
-def test_what_changes_stands_where_it_belongs(model: JobTableModel) -> None:
+def test_a_changed_row_moves_to_its_section(model: JobTableModel) -> None:
     model.update([row_of(make_job("a", group="Data")), row_of(make_job("new", group="web"))], ["c"])
     assert _texts(model) == ["Data (1)", "a", "web (2)", "b", "new", "No group (1)", "x"]
     model.set_filter(JobFilter(text="new"))
@@ -92,7 +91,7 @@ def test_keys_fold_the_group_below_the_cursor(model: JobTableModel, view: JobVie
     assert model.folded == {"web"}
 
 
-def test_headings_are_no_jobs(qtbot: QtBot, model: JobTableModel, view: JobView) -> None:
+def test_headings_are_not_jobs(qtbot: QtBot, model: JobTableModel, view: JobView) -> None:
     view.selectAll()
     assert view.selected_ids() == ["c", "a", "b", "x"]
     assert sorted(view.ids_in_sight()) == ["a", "b", "c", "x"]

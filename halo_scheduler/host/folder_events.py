@@ -1,0 +1,221 @@
+"""Hints that something changed in a folder, and which drives give none."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver, ObservedWatch
+
+_LOG = logging.getLogger(__name__)
+# More events between two looks than this are not read: the folder is looked at from time to time instead.
+_STORM = 500
+_MOUNTS = Path("/proc/self/mountinfo")
+# Other computers, or programs, change files there, and the kernel does not report it.
+_SILENT_DRIVES = re.compile(
+    r"nfs|cifs|smb|9p|afs|ceph|gfs|ocfs|lustre|davfs|ncp|coda|vboxsf|vmhgfs|virtiofs|autofs|proc|sysfs|fuse(\.|$)"
+)
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+_MOST_STEPS = 1_000
+_NAMES: list[type[FileSystemEvent]] = [
+    FileCreatedEvent,
+    FileMovedEvent,
+    FileDeletedEvent,
+    DirCreatedEvent,
+    DirMovedEvent,
+    DirDeletedEvent,
+]
+
+
+@dataclass(slots=True)
+class Hint:
+    """What was reported of a folder since the last look; `is_storm` if that was too much to follow."""
+
+    deleted: set[str] = field(default_factory=set)
+    count: int = 0
+
+    @property
+    def is_storm(self) -> bool:
+        return self.count >= _STORM
+
+
+class _Watch(NamedTuple):
+    """A watched folder: the directory that had its name, and whether changes of files are reported, too."""
+
+    handle: ObservedWatch
+    identity: tuple[int, int]
+    has_changes: bool
+
+
+class FolderEvents:
+    """Collects hints about folders; the threads of watchdog run only while there are any."""
+
+    def __init__(self, happened: Callable[[], None]) -> None:
+        """`happened` is called on another thread with the first hint after `take`."""
+        self._happened = happened
+        self._lock = threading.Lock()
+        self._hints: dict[str, Hint] = {}
+        self._watches: dict[str, _Watch] = {}
+        self._observer: BaseObserver | None = None
+        self._faults: dict[str, str] = {}
+
+    def follow(self, folders: Mapping[str, bool]) -> set[str]:
+        """Follow these folders; return those that were not followed before.
+
+        The value tells whether changes of files in the folder count. A folder that cannot be followed is left out, and
+        tried again by the next call.
+        """
+        for folder, watch in list(self._watches.items()):
+            if folders.get(folder) != watch.has_changes or _identity(folder) != watch.identity:
+                self._leave(folder)
+        new = set()
+        for folder in folders.keys() - self._watches.keys():
+            if self._join(folder, [*_NAMES, FileModifiedEvent] if folders[folder] else _NAMES):
+                new.add(folder)
+        if not self._watches:
+            self.close()
+        return new
+
+    def is_followed(self, folder: str) -> bool:
+        """Return whether changes in a folder are reported."""
+        return folder in self._watches
+
+    def take(self) -> dict[str, Hint]:
+        """Return the hints since the last call; a folder with too many is followed no more."""
+        with self._lock:
+            hints, self._hints = self._hints, {}
+        for folder, hint in hints.items():
+            if hint.is_storm:
+                self._leave(folder)
+        return hints
+
+    def close(self) -> None:
+        """Follow nothing; the threads end soon."""
+        self._watches.clear()
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer = None
+
+    def note(self, folder: str, event: FileSystemEvent) -> None:
+        """Take in an event; for any thread."""
+        with self._lock:
+            is_first = not self._hints
+            hint = self._hints.setdefault(folder, Hint())
+            hint.count += 1
+            if isinstance(event, FileDeletedEvent | FileMovedEvent) and not hint.is_storm:
+                hint.deleted.add(os.path.basename(os.fsdecode(event.src_path)))  # noqa: PTH119 - for each event
+            is_urgent = hint.count == _STORM
+        if is_first or is_urgent:
+            self._happened()
+
+    def _join(self, folder: str, kinds: list[type[FileSystemEvent]]) -> bool:
+        identity = _identity(folder)
+        # watchdog does not say that it may not read a folder.
+        if identity is None or not os.access(folder, os.R_OK):
+            return False
+        try:
+            if self._observer is None:
+                observer = Observer()
+                observer.start()
+                self._observer = observer
+            handle = self._observer.schedule(
+                _Handler(self, folder), folder, event_filter=kinds, follow_symlink=True
+            )
+        except (OSError, RuntimeError) as error:
+            # The user's inotify instances or watches are used up, or there is no thread left.
+            if self._faults.get(folder) != str(error):
+                _LOG.warning(
+                    "Changes in %s are not reported, so it is read from time to time: %s", folder, error
+                )
+            self._faults[folder] = str(error)
+            return False
+        self._faults.pop(folder, None)
+        self._watches[folder] = _Watch(handle, identity, FileModifiedEvent in kinds)
+        return True
+
+    def _leave(self, folder: str) -> None:
+        watch = self._watches.pop(folder, None)
+        if watch is not None and self._observer is not None:
+            self._observer.unschedule(watch.handle)
+
+
+class _Handler(FileSystemEventHandler):
+    def __init__(self, events: FolderEvents, folder: str) -> None:
+        self._events = events
+        self._folder = folder
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        self._events.note(self._folder, event)
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    """Return what tells a directory from another one of the same name; None if there is none."""
+    try:
+        found = os.stat(folder)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def reports_changes(path: str, mounts: Path = _MOUNTS) -> bool:
+    """Return whether the system reports changes in a folder: not where other computers may write.
+
+    A drive that may not answer is not touched, only its name is read.
+    """
+    if sys.platform != "linux":
+        return not path.startswith(("\\\\", "//"))
+    try:
+        listed = mounts.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return False
+    return not _is_on_silent_drive(path, dict(map(_mount_of, listed.splitlines())))
+
+
+def _mount_of(line: str) -> tuple[str, str]:
+    """Return the place and the type of a mount."""
+    before, _, after = line.partition(" - ")
+    place = before.split(" ")[4]
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), place), after.split(" ")[0]
+
+
+def _is_on_silent_drive(path: str, kinds: Mapping[str, str]) -> bool:
+    """Follow a path, link by link, until it enters a silent drive or ends."""
+    at, rest = "/", list(reversed(path.split("/")))
+    for _ in range(_MOST_STEPS):
+        if not rest:
+            return False
+        at = os.path.normpath(os.path.join(at, rest.pop()))  # noqa: PTH118 - a Path keeps ".."
+        if _SILENT_DRIVES.match(_kind_at(at, kinds)):
+            return True
+        try:
+            target = os.readlink(at)  # noqa: PTH115 - a Path costs more
+        except OSError:
+            continue
+        at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120
+        rest += reversed(target.split("/"))
+    return False
+
+
+def _kind_at(place: str, kinds: Mapping[str, str]) -> str:
+    while place not in kinds and place != (above := os.path.dirname(place)):  # noqa: PTH120
+        place = above
+    return kinds.get(place, "")

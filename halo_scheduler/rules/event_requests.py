@@ -1,0 +1,163 @@
+"""Events: accepts what happened as a request for one run, always inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from halo_scheduler.model import Entry, OnSession, Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model.jobs import still_declared
+from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.model.runs import new_run_id
+from halo_scheduler.model.schedules import Overlap
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.requests import Request, RequestKind
+from halo_scheduler.store.store import Store
+
+MOST_WAITING = 100
+"""How many events of one schedule wait for their run; later ones are counted on the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """Something that happened and starts a run of a job; `event_id` is unique for ever."""
+
+    job_id: str
+    key: str
+    """The key of the event among the job's schedules."""
+    event_id: str
+    at: int
+    input: bytes = b""
+    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The run of an event; `is_folded` if it is that of an earlier event."""
+
+    run_id: str
+    is_folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why an event starts no run."""
+
+    reason: SkipReason
+
+
+def accept(store: Store, happening: Happening) -> Accepted | Refused:
+    """Request the run of an event, once for each event; the run waits like any other that is due."""
+    record = store.jobs.get(happening.job_id)
+    entry = None if record is None else find_event(record, happening.key)
+    if record is None or entry is None or not record.is_active:
+        is_paused = record is not None and record.paused and record.disabled_reason is None
+        return Refused(SkipReason.PAUSED if is_paused else SkipReason.DISABLED)
+    known = store.requests.find_event(happening.event_id)
+    return _take(store, record, entry, happening) if known is None else Accepted(known)
+
+
+def _take(store: Store, record: JobRecord, entry: Entry, happening: Happening) -> Accepted | Refused:
+    """Request the run of a new event, or do with it what its schedule says about overlaps."""
+    last = store.requests.last_event(record.id, entry.key)
+    if entry.on_overlap is Overlap.RESTART:
+        store.jobs.restart(record.id, _starts_at(record, entry, happening))
+    match entry.on_overlap:
+        case Overlap.SKIP if record.run_id is not None or last is not None:
+            return _skip(store, record, entry, happening)
+        case Overlap.LATEST | Overlap.RESTART if last is not None:
+            store.requests.replace_event(last.run_id, _request(record, entry, happening), happening.input)
+            return Accepted(last.run_id)
+        case _:
+            return _queue(store, record, entry, happening, last)
+
+
+def find_event(record: JobRecord, key: str) -> Entry | None:
+    """Return the event of a job that has this key; None if it has no such event."""
+    return next((entry for entry in record.spec.events if entry.key == key), None)
+
+
+def _skip(store: Store, record: JobRecord, entry: Entry, happening: Happening) -> Refused:
+    """Record that an event happened while the job ran, or while another event of its kind waited."""
+    request = replace(_request(record, entry, happening), input_bytes=len(happening.input))
+    store.requests.append(request, happening.input)
+    store.requests.take_input(request)
+    store.requests.close(request)
+    lease = store.lease.read()
+    skipped = replace(
+        run_of(record, request),
+        outcome=Outcome.SKIPPED,
+        reason=SkipReason.ALREADY_RUNNING,
+        finished_at=happening.at,
+    )
+    store.runs.insert([skipped], 0 if lease is None else lease.generation)
+    return Refused(SkipReason.ALREADY_RUNNING)
+
+
+def _queue(
+    store: Store, record: JobRecord, entry: Entry, happening: Happening, last: Request | None
+) -> Accepted:
+    if last is not None and store.requests.count_events(record.id, entry.key) >= MOST_WAITING:
+        store.requests.fold_event(last.run_id)
+        if not last.folded:
+            store.events.append(
+                happening.at, EventKind.EVENTS_FOLDED, record.id, run_id=last.run_id, waiting=MOST_WAITING
+            )
+        return Accepted(last.run_id, is_folded=True)
+    request = _request(record, entry, happening)
+    store.requests.append(request, happening.input)
+    return Accepted(request.run_id)
+
+
+def _request(record: JobRecord, entry: Entry, happening: Happening) -> Request:
+    return Request(
+        kind=RequestKind.EVENT,
+        job_id=record.id,
+        run_id=new_run_id(),
+        at=_starts_at(record, entry, happening),
+        parameters=happening.parameters,
+        event_id=happening.event_id,
+        schedule_key=entry.key,
+    )
+
+
+def _starts_at(record: JobRecord, entry: Entry, happening: Happening) -> int:
+    """Return before when the run of an event does not start."""
+    delay_ms = entry.schedule.delay_ms if isinstance(entry.schedule, OnSession) else 0
+    return max(happening.at + delay_ms, earliest_start(record))
+
+
+def run_of(record: JobRecord, request: Request) -> Run:
+    """Return the run that an event or another run asks for."""
+    if request.kind is RequestKind.CHAIN:
+        return Run(
+            id=request.run_id,
+            job_id=record.id,
+            trigger=Trigger.CHAIN,
+            source=Source.MANUAL,
+            caused_by=request.payload,
+            parameters=record.spec.parameters,
+        )
+    keys = tuple(filter(None, [request.schedule_key]))
+    folded = message(MessageKind.EVENTS_FOLDED, count=request.folded)
+    return Run(
+        id=request.run_id,
+        job_id=record.id,
+        trigger=Trigger.EVENT,
+        source=Source.MANUAL if request.attempt == 1 else Source.RETRY,
+        event_id=request.event_id,
+        attempt=request.attempt,
+        schedule_keys=keys,
+        parameters=still_declared(record.spec.parameters_for(keys), request.parameters),
+        input_bytes=request.input_bytes,
+        notes=(folded,) if request.folded else (),
+    )
+
+
+def earliest_start(record: JobRecord) -> int:
+    """Return before when no event starts the job: it backs off after errors, and keeps its shortest distance."""
+    policy, ended_at = record.spec.policy, record.last_completed_at
+    if ended_at is None:
+        return 0
+    return ended_at + max(policy.backoff.delay_ms(record.errors), policy.limits.min_ms or 0)

@@ -1,0 +1,154 @@
+"""The days of one of several schedules: within its first and last day, and on its calendar."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.zone import find_zone, to_instant, to_wall, wall_seconds, wall_time
+from halo_scheduler.model import Cron, Entry, Shift
+from halo_scheduler.schedule.single import next_point, previous_point
+
+_DAY = timedelta(days=1)
+_MOST_REMEMBERED = 4_096
+_END = 1 << 62
+"""Later than every instant."""
+
+
+class Span(NamedTuple):
+    """The first and the last millisecond of the days of a schedule."""
+
+    since: int
+    until: int
+
+
+def span_of(entry: Entry) -> Span:
+    """Return the span between the first and the last day of a schedule."""
+    return _span(entry.from_date, entry.until_date, _zone_of(entry))
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _span(from_date: str | None, until_date: str | None, zone: ZoneInfo) -> Span:
+    since = -_END if from_date is None else _midnight(date.fromisoformat(from_date), zone)
+    until = _END if until_date is None else _midnight(date.fromisoformat(until_date) + _DAY, zone) - 1
+    return Span(since, until)
+
+
+def first_allowed(entry: Entry, at: int) -> int | None:
+    """Return the first instant from another on that lies on a day of a schedule."""
+    since, until = span_of(entry)
+    at = max(at, since)
+    if entry.calendar.has_days:
+        zone = _zone_of(entry)
+        day = _day_at(at, zone)
+        found = entry.calendar.nearest(day, 1)
+        if found is None:
+            return None
+        at = at if found == day else _midnight(found, zone)
+    return at if at <= until else None
+
+
+def last_allowed(entry: Entry, at: int) -> int | None:
+    """Return the last instant up to another that lies on a day of a schedule."""
+    since, until = span_of(entry)
+    at = min(at, until)
+    if entry.calendar.has_days:
+        zone = _zone_of(entry)
+        day = _day_at(at, zone)
+        found = entry.calendar.nearest(day, -1)
+        if found is None:
+            return None
+        at = at if found == day else _midnight(found + _DAY, zone) - 1
+    return at if at >= since else None
+
+
+def _zone_of(entry: Entry) -> ZoneInfo:
+    schedule = entry.schedule
+    return find_zone(schedule.timezone if isinstance(schedule, Cron) else None)
+
+
+def _day_at(at: int, zone: ZoneInfo) -> date:
+    return wall_time(to_wall(zone, at // SECOND_MS)).date()
+
+
+def _midnight(day: date, zone: ZoneInfo) -> int:
+    """Return the instant at which a day begins in a zone."""
+    return to_instant(zone, wall_seconds(datetime.combine(day, time()))) * SECOND_MS
+
+
+# --- Times that move to another day --------------------------------------------------------------------
+
+
+def next_shifted(entry: Entry, now_ms: int) -> int | None:
+    """Return the next time of a cron schedule whose times on days that are left out move."""
+    days, (since, until) = _Shifted(entry), span_of(entry)
+    found: int | None = None
+    at = next_point(entry.schedule, max(days.begin(now_ms), since - 1))
+    while at is not None and at <= until and (found is None or days.can_precede(at, found)):
+        moved_at = days.moved(at)
+        if max(now_ms + 1, since) <= moved_at <= until and (found is None or moved_at < found):
+            found = moved_at
+        at = next_point(entry.schedule, at)
+    return found
+
+
+def previous_shifted(entry: Entry, now_ms: int) -> int | None:
+    """Return the last time up to now of a cron schedule whose times on days that are left out move."""
+    days, (since, until) = _Shifted(entry), span_of(entry)
+    found: int | None = None
+    at = previous_point(entry.schedule, min(days.end(now_ms), until))
+    while at is not None and at >= since and (found is None or days.can_follow(at, found)):
+        moved_at = days.moved(at)
+        if since <= moved_at <= min(now_ms, until) and (found is None or moved_at > found):
+            found = moved_at
+        at = previous_point(entry.schedule, at - 1)
+    return found
+
+
+class _Shifted:
+    """Where the times of a schedule go that lie on days which are left out."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._calendar = entry.calendar
+        self._zone = _zone_of(entry)
+        self._is_forward = entry.calendar.shift is Shift.NEXT
+
+    def moved(self, at: int) -> int:
+        """Return an instant at the same time of the nearest day that is not left out."""
+        day = _day_at(at, self._zone)
+        target = self._nearest(day, 1 if self._is_forward else -1)
+        if target == day:
+            return at
+        wall_s = to_wall(self._zone, at // SECOND_MS) + (target - day) // timedelta(seconds=1)
+        return to_instant(self._zone, wall_s) * SECOND_MS
+
+    def begin(self, now_ms: int) -> int:
+        """Return the instant after which the times lie that may move beyond now."""
+        if not self._is_forward:
+            return now_ms
+        before = self._nearest(_day_at(now_ms, self._zone) - _DAY, -1)
+        return _midnight(before + _DAY, self._zone) - 1
+
+    def end(self, now_ms: int) -> int:
+        """Return the last instant from which times may move up to now."""
+        if self._is_forward:
+            return now_ms
+        return _midnight(self._nearest(_day_at(now_ms, self._zone) + _DAY, 1), self._zone) - 1
+
+    def can_precede(self, at: int, found: int) -> bool:
+        """Return whether a time, or a later one, may move before a time that was found."""
+        return at < found if self._is_forward else self._day_begin(self.moved(at)) <= found
+
+    def can_follow(self, at: int, found: int) -> bool:
+        """Return whether a time, or an earlier one, may move behind a time that was found."""
+        return self.moved(at) >= self._day_begin(found) if self._is_forward else at > found
+
+    def _day_begin(self, at: int) -> int:
+        return _midnight(_day_at(at, self._zone), self._zone)
+
+    def _nearest(self, day: date, step: int) -> date:
+        # A calendar that moves times has days in every week.
+        return self._calendar.nearest(day, step) or day

@@ -1,0 +1,258 @@
+"""The schedule that the clauses of a phrase mean together; a clause without effect is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from halo_scheduler.errors import PhraseParseError
+from halo_scheduler.grammar.cron_writing import DayTables, TimeTables, write_cron
+from halo_scheduler.grammar.english import MONTHS, WEEKDAYS, ordinal
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, SECOND_MS, format_interval, interval_in_words
+from halo_scheduler.grammar.phrases.days import Days
+from halo_scheduler.grammar.phrases.times import TimeOfDay, in_part_of_day, require_clear
+from halo_scheduler.grammar.phrases.tokens import Cursor
+from halo_scheduler.model import Cron, Every, Schedule, Several
+from halo_scheduler.model.schedules import combine
+from halo_scheduler.schedule.spoken_fields import pace_tables, pace_within, tables_of_times
+
+
+@dataclass
+class Rule:
+    """What the clauses of a phrase say so far."""
+
+    pace_ms: int | None = None
+    clock_words: str = ""
+    past_minute: int | None = None
+    start: TimeOfDay | None = None
+    end: TimeOfDay | None = None
+    times: list[TimeOfDay] = field(default_factory=list)
+    fields: TimeTables | None = None
+    in_repeated_hour: bool = False
+    part_of_day: str = ""
+    days: Days = field(default_factory=Days)
+
+
+def build_schedule(cursor: Cursor, rule: Rule, timezone: str | None) -> Schedule | Several:
+    """Return the schedule of a rule; what is unclear, or said without effect, is refused."""
+    return _Builder(cursor, rule, timezone).build()
+
+
+def two_schedules(cursor: Cursor) -> PhraseParseError:
+    return cursor.refusal(
+        "there are two schedules; separate them with a semicolon", "every day at 9:00; every Monday at 10:30"
+    )
+
+
+def _require_clear_days(cursor: Cursor, days: Days, time: str) -> None:
+    """Ask for what the days leave open: once or repeatedly, every month or every year, both or either."""
+    if days.single_weekday is not None and days.weekdays == {days.single_weekday}:
+        name = WEEKDAYS[days.single_weekday]
+        if not (days.is_weekly or days.months or days.has_dates):
+            raise cursor.refusal(
+                f"it is not clear whether every {name} is meant",
+                f"every {name} at {time}",
+                f"next {name} at {time}",
+            )
+    if days.has_dates and not (days.is_monthly or days.months or days.match_both):
+        date = min(days.dates, default=1)
+        raise cursor.refusal(
+            "it is not clear in which month", f"on the {ordinal(date)} of every month at {time}"
+        )
+    if days.dates and len(days.months) == 1 and not (days.last_day or days.is_yearly or days.match_both):
+        date, month = min(days.dates), MONTHS[min(days.months) - 1]
+        raise cursor.refusal(
+            "it is not clear whether that is once or every year",
+            f"on {date} {month} every year at {time}",
+        )
+    if days.has_dates and days.has_weekdays and not (days.match_both or days.is_either):
+        raise cursor.refusal(
+            "dates and weekdays together are not clear",
+            "on the 1st of every month and also on Mondays at 9:00",
+        )
+    if len(days.parts) > 1 and not days.is_either:
+        raise two_schedules(cursor)
+    if days.is_either and (len(days.parts) < 2 or len(set(days.parts)) > 1 or days.match_both):  # noqa: PLR2004 - a joint has two sides
+        raise two_schedules(cursor)
+    if days.is_daily and (days.has_dates or days.has_weekdays):
+        raise cursor.refusal(
+            "it is not clear whether it runs every day or on chosen days",
+            f"every day at {time}",
+            f"every weekday at {time}",
+        )
+
+
+class _Builder:
+    """Makes the schedule of a rule."""
+
+    def __init__(self, cursor: Cursor, rule: Rule, timezone: str | None) -> None:
+        self._cursor = cursor
+        self._rule = rule
+        self._days = rule.days
+        self._timezone = timezone
+
+    def build(self) -> Schedule | Several:
+        rule, cursor = self._rule, self._cursor
+        if rule.part_of_day:
+            rule.times = [in_part_of_day(cursor, time, rule.part_of_day) for time in rule.times]
+        _require_clear_days(cursor, self._days, rule.times[0].text if rule.times else "9:00")
+        self._require_effects()
+        if rule.fields is not None:
+            return self._of_tables([self._field_tables(rule.fields)])
+        if rule.past_minute is not None:
+            return self._past_every_hour(rule.past_minute)
+        if rule.times:
+            return self._at_times()
+        if rule.pace_ms is not None:
+            return self._at_pace(rule.pace_ms)
+        return self._without_time()
+
+    def _field_tables(self, tables: TimeTables) -> TimeTables:
+        rule = self._rule
+        if rule.pace_ms is not None or rule.start is not None or rule.past_minute is not None:
+            raise two_schedules(self._cursor)
+        return tables
+
+    def _require_effects(self) -> None:
+        """Refuse a clause that the others leave without effect."""
+        rule, days = self._rule, self._days
+        is_of_month = days.has_dates or bool(days.nth_weekdays or days.last_weekdays)
+        if not days.is_named and (days.is_weekly or days.is_monthly or days.is_yearly):
+            first = rule.times[0].text if rule.times else "9:00"
+            raise two_schedules(self._cursor) if self._has_pace else self._missing_days(first)
+        for words, is_said, has_effect in (
+            ("every week", days.is_weekly, bool(days.weekdays) and not is_of_month),
+            ("every month", days.is_monthly, is_of_month and not days.months),
+            ("every year", days.is_yearly, bool(days.months)),
+            ("if that is …", days.match_both, days.has_weekdays),
+            (f"every {rule.part_of_day}", rule.part_of_day, bool(rule.times) or not self._has_pace),
+            (rule.clock_words, rule.clock_words, self._is_on_clock()),
+            ("also in a repeated hour", rule.in_repeated_hour, not self._is_interval),
+        ):
+            if is_said and not has_effect:
+                raise self._cursor.refusal(f"“{words}” has no effect here; leave it out")
+
+    @property
+    def _has_pace(self) -> bool:
+        rule = self._rule
+        return rule.pace_ms is not None or rule.past_minute is not None or rule.fields is not None
+
+    @property
+    def _is_interval(self) -> bool:
+        rule = self._rule
+        if rule.start is not None or self._days.is_restricted or rule.clock_words or rule.times:
+            return False
+        has_interval = rule.pace_ms is not None or self._days.is_daily
+        return has_interval and rule.past_minute is None and rule.fields is None
+
+    def _is_on_clock(self) -> bool:
+        rule = self._rule
+        if rule.pace_ms is None or rule.times or rule.past_minute is not None:
+            return False
+        if rule.clock_words == "on the hour" and rule.pace_ms % HOUR_MS:
+            return False
+        return rule.start is None or rule.start.seconds * SECOND_MS % min(rule.pace_ms, HOUR_MS) == 0
+
+    def _past_every_hour(self, minute: int) -> Schedule | Several:
+        rule = self._rule
+        if rule.times or rule.start is not None or rule.pace_ms not in (None, HOUR_MS):
+            raise two_schedules(self._cursor)
+        return self._of_tables([TimeTables((0,), (minute,), tuple(range(24)), is_wildcard=True)])
+
+    def _at_times(self) -> Schedule | Several:
+        rule, days = self._rule, self._days
+        first = rule.times[0].text
+        if rule.start is not None or (rule.pace_ms is not None and rule.pace_ms % DAY_MS):
+            raise self._cursor.refusal(
+                "an interval and times of day together are not clear",
+                "every 15 minutes between 8:00 and 18:00",
+                f"every day at {first}",
+            )
+        if rule.pace_ms is not None and rule.pace_ms != DAY_MS:
+            raise self._several_days(rule.pace_ms, first)
+        if not (days.is_named or rule.pace_ms or rule.part_of_day) and len(rule.times) == 1:
+            raise self._missing_days(first)
+        return self._of_tables(tables_of_times(rule.times))
+
+    def _several_days(self, pace_ms: int, first: str) -> PhraseParseError:
+        return self._cursor.refusal(
+            "only an interval without a time of day can count several days",
+            f"every {interval_in_words(pace_ms)}",
+            f"every day at {first}",
+        )
+
+    def _missing_days(self, first: str) -> PhraseParseError:
+        days = self._days
+        if days.is_weekly:
+            return self._cursor.refusal("the weekday is missing", f"every Monday at {first}")
+        if days.is_monthly:
+            return self._cursor.refusal(
+                "the day of the month is missing", f"on the 1st of every month at {first}"
+            )
+        if days.is_yearly:
+            return self._cursor.refusal("the date is missing", f"on 1 January every year at {first}")
+        return self._cursor.refusal(
+            "it is not clear whether that is once or every day",
+            f"every day at {first}",
+            f"tomorrow at {first}",
+        )
+
+    def _at_pace(self, pace_ms: int) -> Schedule | Several:
+        rule, days = self._rule, self._days
+        if pace_ms > DAY_MS and (days.is_daily or rule.start is not None):
+            raise self._several_days(pace_ms, "9:00")
+        if self._is_interval:
+            return Every(format_interval(pace_ms))
+        if pace_ms == DAY_MS and rule.start is None:
+            raise self._missing_time()
+        if rule.start is None or rule.end is None:
+            return self._of_tables([pace_tables(self._cursor, pace_ms, rule.start)])
+        require_clear(self._cursor, (rule.start, rule.end))
+        is_whole_day = not days.is_restricted
+        return self._of_tables(
+            pace_within(self._cursor, pace_ms, rule.start, rule.end, over_midnight=is_whole_day)
+        )
+
+    def _without_time(self) -> Schedule | Several:
+        rule, days = self._rule, self._days
+        if rule.start is not None:
+            raise self._cursor.refusal(
+                "a time span needs an interval", "every 15 minutes between 8:00 and 18:00"
+            )
+        if days.is_daily and not days.is_restricted and not rule.part_of_day:
+            if "daily" not in self._cursor.phrase.lower():
+                return Every("1d")
+            raise self._cursor.refusal("the time is missing", "every day at 9:00", "every 24 hours")
+        if days.is_restricted or rule.part_of_day:
+            raise self._missing_time()
+        raise self._cursor.token_refusal()
+
+    def _missing_time(self) -> PhraseParseError:
+        return self._cursor.refusal(
+            "the time of day is missing", "every weekday at 9:00", "every evening at 20:00"
+        )
+
+    def _of_tables(self, tables: list[TimeTables]) -> Schedule | Several:
+        return combine(self._cron(table) for table in tables)
+
+    def _cron(self, times: TimeTables) -> Cron:
+        times = times._replace(is_wildcard=times.is_wildcard or self._rule.in_repeated_hour)
+        expression = write_cron(times, _day_tables(self._days))
+        if expression is None:
+            raise self._cursor.refusal(
+                "no single schedule says exactly that",
+                "at 9:00 on Mondays",
+                "on the 1st of every month at 9:00",
+            )
+        return Cron(expression, self._timezone)
+
+
+def _day_tables(days: Days) -> DayTables:
+    return DayTables(
+        dates=tuple(sorted(days.dates)),
+        last_day=days.last_day,
+        weekdays=tuple(sorted(days.weekdays)),
+        nth_weekdays=tuple(sorted(days.nth_weekdays)),
+        last_weekdays=tuple(sorted(days.last_weekdays)),
+        months=tuple(sorted(days.months)),
+        match_both=days.match_both,
+    )

@@ -1,0 +1,140 @@
+"""What triggers keep: webhooks of jobs, signed requests and the listener's state, and what watchers saw last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple
+
+from halo_scheduler.model.webhooks import ListenerState, Place, Signature, Webhook
+from halo_scheduler.store.connection import Database, Row
+
+_COLUMNS = "job_id, token_id, token_hash, made_at, signature, key_name, window_ms"
+
+
+class WebhookTable:
+    """Reads and writes the webhooks of jobs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, job_id: str) -> Webhook | None:
+        return self._one("job_id = ?", job_id)
+
+    def find(self, token_id: str) -> Webhook | None:
+        """Return the webhook whose token begins so."""
+        return self._one("token_id = ?", token_id)
+
+    def all(self) -> dict[str, Webhook]:
+        """Return the webhooks by job."""
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM scheduler_webhooks")
+        return {row[0]: _webhook_of(row) for row in rows}
+
+    def jobs_with_events(self) -> list[tuple[str, str, str]]:
+        """Return the ids, names and schedules of the jobs that some event starts."""
+        return [
+            (job_id, name, schedule)
+            for job_id, name, schedule in self._database.rows(
+                "SELECT id, name, schedule FROM scheduler_jobs WHERE has_events = 1 AND removed_at IS NULL"
+            )
+        ]
+
+    def save(self, webhook: Webhook) -> None:
+        """Store a webhook; it replaces the one of the same job."""
+        self._database.rows(
+            f"INSERT OR REPLACE INTO scheduler_webhooks ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            astuple(webhook),
+        )
+
+    # --- Deliveries ----------------------------------------------------------------------------------
+
+    def was_received(self, job_id: str, digest: bytes) -> bool:
+        """Return whether a signed request was received before."""
+        row = self._database.row(
+            "SELECT 1 FROM scheduler_webhook_deliveries WHERE job_id = ? AND digest = ?", [job_id, digest]
+        )
+        return row is not None
+
+    def note_received(self, job_id: str, digest: bytes, forget_at: int) -> None:
+        self._database.rows(
+            "INSERT INTO scheduler_webhook_deliveries (job_id, digest, forget_at) VALUES (?, ?, ?)",
+            [job_id, digest, forget_at],
+        )
+
+    def forget_received(self, now_ms: int, most: int) -> None:
+        """Forget some of the requests that need no longer be remembered."""
+        self._database.rows(
+            "DELETE FROM scheduler_webhook_deliveries WHERE (job_id, digest) IN "
+            "(SELECT job_id, digest FROM scheduler_webhook_deliveries WHERE forget_at <= ? LIMIT ?)",
+            [now_ms, most],
+        )
+
+    # --- The listener --------------------------------------------------------------------------------
+
+    def listener(self) -> ListenerState | None:
+        """Return what the listener last wrote; None if it was closed."""
+        row = self._database.row("SELECT address, port, since, fault FROM scheduler_webhook_listener")
+        if row is None:
+            return None
+        address, port, since, fault = row
+        return ListenerState(place=Place(address, port), since=since, fault=fault)
+
+    def save_listener(self, state: ListenerState) -> None:
+        self._database.rows(
+            "INSERT OR REPLACE INTO scheduler_webhook_listener (id, address, port, since, fault) "
+            "VALUES (1, ?, ?, ?, ?)",
+            [*state.place, state.since, state.fault],
+        )
+
+    def forget_listener(self, state: ListenerState) -> None:
+        """Forget the state of a closed listener, unless the next one has written its own."""
+        self._database.rows(
+            "DELETE FROM scheduler_webhook_listener WHERE address = ? AND port = ? AND since = ?",
+            [*state.place, state.since],
+        )
+
+    def _one(self, condition: str, value: str) -> Webhook | None:
+        row = self._database.row(f"SELECT {_COLUMNS} FROM scheduler_webhooks WHERE {condition}", [value])
+        return None if row is None else _webhook_of(row)
+
+
+def _webhook_of(row: Row) -> Webhook:
+    job_id, token_id, token_hash, made_at, signature, key_name, window_ms = row
+    return Webhook(
+        job_id=job_id,
+        token_id=token_id,
+        token_hash=token_hash,
+        made_at=made_at,
+        signature=None if signature is None else Signature(signature),
+        key_name=key_name,
+        window_ms=window_ms,
+    )
+
+
+class WatchStateTable:
+    """Reads and writes what was seen last for a schedule of a job, by the job's id and the schedule's key.
+
+    By it, what happens while no engine runs is noticed afterwards.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of_jobs(self, job_ids: Iterable[str]) -> dict[tuple[str, str], str]:
+        """Return what was seen last for the schedules of some jobs."""
+        found: dict[tuple[str, str], str] = {}
+        for job_id in dict.fromkeys(job_ids):
+            rows = self._database.rows(
+                "SELECT key, state FROM scheduler_watch_state WHERE job_id = ?", [job_id]
+            )
+            found |= {(job_id, key): state for key, state in rows}
+        return found
+
+    def save(self, states: Mapping[tuple[str, str], str]) -> None:
+        self._database.run_many(
+            "INSERT OR REPLACE INTO scheduler_watch_state (job_id, key, state) VALUES (?, ?, ?)",
+            [(job_id, key, state) for (job_id, key), state in states.items()],
+        )
+
+    def forget(self, job_id: str) -> None:
+        """Forget what was seen for a job: from now on only what happens later starts it."""
+        self._database.rows("DELETE FROM scheduler_watch_state WHERE job_id = ?", [job_id])

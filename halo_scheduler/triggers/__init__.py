@@ -1,0 +1,1 @@
+"""What starts jobs beside time: files, the session, webhooks."""

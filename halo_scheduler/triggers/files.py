@@ -1,0 +1,341 @@
+"""Watches files: a run starts when files appear in a folder, change or vanish."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
+from uuid import uuid4
+
+from halo_scheduler.actions.threads import DaemonPool
+from halo_scheduler.errors import StoreUnavailableError
+from halo_scheduler.model import FileEvent, OnFile
+from halo_scheduler.rules.event_requests import Happening
+from halo_scheduler.triggers.listing import FolderError, Listing, input_of, list_files, marks_of, pack, unpack
+from halo_scheduler.triggers.settling import Finding, Moment, Tracker
+
+if TYPE_CHECKING:
+    from halo_scheduler.host.folder_events import FolderEvents, Hint
+    from halo_scheduler.triggers.watching import AnyEvent, Key, Link, Watched
+
+_LOG = logging.getLogger(__name__)
+# Reading a folder, which rests now and then itself, takes at most a sixth of the time, however many files there are.
+_REST_FACTOR = 5
+_SHORTEST_REST_MS = 50
+# A folder in which only other files change is read less and less often.
+_LONGEST_REST_MS = 1_000
+_STORM_REST_MS = 250
+_SHORTEST_POLL_MS, _LONGEST_POLL_MS = 10_000, 30_000
+# Followed folders are read nevertheless: one that was renamed is reported no more.
+_SAFE_POLL_MS = 30_000
+_RETRY_MS = 5_000
+_MOST_FRUITLESS = 5
+# A job may start itself so often, for instance by moving a file on step by step; from then on it is slowed.
+_FREE_ROUNDS = 10
+_FIRST_DELAY_MS, _LONGEST_DELAY_MS, _MOST_DOUBLINGS = 10_000, 600_000, 6
+_LONGEST_CLOSE_S = 1.0
+
+
+def open_watcher(link: Link) -> FileWatcher:
+    """Return the watcher of files."""
+    return FileWatcher(link)
+
+
+def refusal(_event: AnyEvent) -> str:
+    """Return "": files can be observed on every system."""
+    return ""
+
+
+class FileWatcher:
+    """Watches the folders of all events on one thread, which begins with the first of them."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._wanted: Sequence[Watched] = ()
+        self._woken = threading.Event()
+        self._is_over = False
+        # A daemon thread: a drive that does not answer must not keep the program from exiting.
+        self._thread = threading.Thread(target=self._run, name="halo-files", daemon=True)
+
+    def follow(self, entries: Sequence[Watched]) -> None:
+        self._wanted = list(entries)
+        if self._thread.ident is None:
+            self._thread.start()
+        self._woken.set()
+
+    def close(self) -> None:
+        self._is_over = True
+        self._woken.set()
+        if self._thread.ident is not None:
+            self._thread.join(_LONGEST_CLOSE_S)
+
+    def _run(self) -> None:
+        # Only programs with such a job load watchdog.
+        from halo_scheduler.host.folder_events import FolderEvents, reports_changes  # noqa: PLC0415
+
+        rounds = FileRounds(self._link, FolderEvents(self._woken.set), reports_changes, self._woken.set)
+        while not self._is_over:
+            self._woken.clear()
+            try:
+                rest_ms = rounds.turn(self._wanted)
+            except Exception:  # noqa: BLE001 - the other folders are watched all the same
+                _LOG.exception("Folders could not be watched.")
+                rest_ms = _RETRY_MS
+            self._woken.wait(rest_ms / 1_000)
+        rounds.close()
+
+
+class _Unsent(NamedTuple):
+    """Files to report, and what is known once that is stored."""
+
+    happenings: list[Happening]
+    known: dict[str, int]
+    device: int
+
+
+@dataclass(slots=True, eq=False)
+class _Watch:
+    """The state of one event: what is known of its files, and when to look again."""
+
+    watched: Watched
+    event: OnFile
+    path: str
+    tracker: Tracker | None
+    look_at: int
+    not_before: int
+    heard: str = ""
+    """The folder whose changes are reported: its own, or the nearest one there is."""
+    is_silent: bool = False
+    is_reading: bool = False
+    is_storm: bool = False
+    cost_ms: int = 0
+    fruitless: int = 0
+    own_work: int = 0
+    """How many reports in a row were about files that the job itself wrote."""
+    fault: str = ""
+    unsent: _Unsent | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.watched.job_id, self.watched.key
+
+
+class FileRounds:
+    """Looks at folders when something may have changed in them, and reports what has settled."""
+
+    def __init__(
+        self,
+        link: Link,
+        events: FolderEvents,
+        reports_changes: Callable[[str], bool],
+        wake: Callable[[], None],
+    ) -> None:
+        """`reports_changes` tells of which folders there are events; `wake` is called when a turn is due at once."""
+        self._link = link
+        self._clock = link.clock
+        self._events = events
+        self._reports_changes = reports_changes
+        self._wake = wake
+        self._pool = DaemonPool()
+        self._followed: Sequence[Watched] = ()
+        self._watches: dict[Key, _Watch] = {}
+        self._readings: queue.SimpleQueue[tuple[_Watch, Listing | FolderError]] = queue.SimpleQueue()
+
+    def turn(self, wanted: Sequence[Watched]) -> int:
+        """Do what is due; return after how many milliseconds to come again, sooner if woken."""
+        if wanted is not self._followed and not self._adopt(wanted):
+            return _RETRY_MS
+        self._take_hints(self._events.take())
+        while not self._readings.empty():
+            watch, reading = self._readings.get()
+            watch.is_reading = False
+            self._take(watch, reading)
+        for watch in self._watches.values():
+            if not watch.is_reading and watch.look_at <= self._clock.monotonic_ms():
+                self._look(watch)
+        self._listen()
+        now = self._clock.monotonic_ms()
+        times = (watch.look_at - now for watch in self._watches.values() if not watch.is_reading)
+        return max(min(times, default=_SAFE_POLL_MS), 0)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._events.close()
+
+    # --- What to watch -------------------------------------------------------------------------------
+
+    def _adopt(self, wanted: Sequence[Watched]) -> bool:
+        """Take over what to watch; return whether what was seen last could be read."""
+        try:
+            states = self._link.states()
+            self._watches = {(item.job_id, item.key): self._kept_or_new(item, states) for item in wanted}
+        except StoreUnavailableError as error:
+            _LOG.debug("What was seen last cannot be read yet: %s", error)
+            return False
+        self._followed = wanted
+        return True
+
+    def _kept_or_new(self, watched: Watched, states: Mapping[Key, str]) -> _Watch:
+        key = watched.job_id, watched.key
+        watch, state = self._watches.get(key), states.get(key)
+        if watch is not None and watch.watched.event == watched.event and state is not None:
+            watch.watched = watched
+            return watch
+        is_skipped = watch is None and state is not None and not self._link.catches_up(watched.job_id)
+        return self._begin(watched, None if is_skipped else state)
+
+    def _begin(self, watched: Watched, state: str | None) -> _Watch:
+        # The kind decides which watcher gets an event.
+        event = cast("OnFile", watched.event)
+        path = os.path.expanduser(event.path)  # noqa: PTH111 - a Path would raise where there is no home
+        seen = None if state is None else unpack(event, state)
+        tracker = None if seen is None else Tracker(event, *seen)
+        return _Watch(watched, event, path, tracker, self._clock.monotonic_ms(), self._clock.monotonic_ms())
+
+    def _listen(self) -> None:
+        """Let changes be reported where that is possible, and look once more at what is new."""
+        folders: dict[str, bool] = {}
+        for watch in self._watches.values():
+            if watch.heard:
+                has_changes = watch.event.on is FileEvent.CHANGES
+                folders[watch.heard] = folders.get(watch.heard, False) or has_changes
+        joined = self._events.follow(folders)
+        for watch in self._watches.values():
+            if watch.heard in joined:
+                watch.look_at, watch.fruitless = min(watch.look_at, watch.not_before), 0
+
+    def _take_hints(self, hints: Mapping[str, Hint]) -> None:
+        for watch in self._watches.values():
+            hint = hints.get(watch.heard)
+            if hint is None:
+                continue
+            watch.is_storm = hint.is_storm
+            watch.look_at = min(watch.look_at, watch.not_before)
+            if watch.tracker is not None and watch.heard == watch.path:
+                watch.tracker.forget(hint.deleted)
+            elif watch.tracker is not None and os.path.basename(watch.path) in hint.deleted:  # noqa: PTH119
+                watch.tracker.forget([""])
+
+    # --- Looking -------------------------------------------------------------------------------------
+
+    def _look(self, watch: _Watch) -> None:
+        watch.is_silent = not self._reports_changes(watch.path)
+        if watch.unsent is not None:
+            self._send(watch, watch.unsent)
+        elif watch.is_silent:
+            self._pool.submit(lambda: self._read_silent(watch))
+            watch.is_reading = True
+        else:
+            self._take(watch, self._read(watch))
+
+    def _read_silent(self, watch: _Watch) -> None:
+        """Read a folder on a drive that may not answer, on a thread of its own."""
+        self._readings.put((watch, self._read(watch)))
+        self._wake()
+
+    def _read(self, watch: _Watch) -> Listing | FolderError:
+        began_at = self._clock.monotonic_ms()
+        known = {} if watch.tracker is None else watch.tracker.known
+        try:
+            return list_files(watch.event, known, has_exact_times=not watch.is_silent)
+        except FolderError as error:
+            return error
+        finally:
+            watch.cost_ms = self._clock.monotonic_ms() - began_at
+
+    def _take(self, watch: _Watch, reading: Listing | FolderError) -> None:
+        """Compare what was read with what is known, report what has settled, and plan the next look."""
+        now = self._clock.monotonic_ms()
+        is_readable = isinstance(reading, Listing)
+        self._tell_fault(watch, "" if isinstance(reading, Listing) else str(reading))
+        settles_at = self._report(watch, reading) if isinstance(reading, Listing) else None
+        watch.heard = "" if watch.is_silent or watch.is_storm else _nearest_folder(watch.path)
+        rest_ms = max(_REST_FACTOR * watch.cost_ms, _SHORTEST_REST_MS)
+        watch.not_before = now + max(rest_ms, min(_SHORTEST_REST_MS << watch.fruitless, _LONGEST_REST_MS))
+        if watch.unsent is not None:
+            return
+        if watch.is_storm:
+            poll_ms = _STORM_REST_MS
+        elif is_readable and self._events.is_followed(watch.heard):
+            poll_ms = _SAFE_POLL_MS
+        else:
+            poll_ms = min(max(rest_ms, _SHORTEST_POLL_MS), _LONGEST_POLL_MS)
+        look_at = now + poll_ms if settles_at is None else min(now + poll_ms, settles_at)
+        watch.look_at = max(look_at, watch.not_before)
+
+    def _report(self, watch: _Watch, listing: Listing) -> int | None:
+        """Report what has settled; return when something else will have."""
+        if watch.tracker is None:
+            self._send(watch, _Unsent([], marks_of(watch.event, listing), listing.device))
+            return None
+        moment = Moment(self._clock.monotonic_ms(), self._clock.now_ms())
+        finding = watch.tracker.compare(listing, moment)
+        watch.fruitless = 0 if finding.has_news else min(watch.fruitless + 1, _MOST_FRUITLESS)
+        watch.is_storm = watch.is_storm and finding.has_news
+        if finding.known is None:
+            return finding.next_at
+        if finding.names:
+            held_until = self._held_until(watch, finding, moment)
+            if held_until > moment.monotonic_ms:
+                return held_until
+        happenings = [_happening(watch, finding.names, moment.now_ms)] if finding.names else []
+        self._send(watch, _Unsent(happenings, finding.known, watch.tracker.device))
+        return finding.next_at
+
+    def _held_until(self, watch: _Watch, finding: Finding, moment: Moment) -> int:
+        """Return until when to hold back files that the job itself wrote: it would start itself for ever."""
+        written_at = [moment.now_ms - age_ms for age_ms in finding.ages_ms]
+        if not self._link.was_running(watch.watched.job_id, written_at):
+            watch.own_work = 0
+            return 0
+        rounds = watch.own_work - _FREE_ROUNDS
+        delay_ms = (
+            0 if rounds < 0 else min(_FIRST_DELAY_MS << min(rounds, _MOST_DOUBLINGS), _LONGEST_DELAY_MS)
+        )
+        until = moment.monotonic_ms - max(finding.ages_ms) + watch.event.settle_ms + delay_ms
+        if until <= moment.monotonic_ms:
+            watch.own_work += 1
+        elif rounds == 0:
+            self._tell_fault(watch, f"its own runs write the files in {watch.event.path} that start it")
+        return until
+
+    def _send(self, watch: _Watch, unsent: _Unsent) -> None:
+        """Store files to report together with what is known then; keep them if that fails."""
+        device = unsent.device
+        try:
+            self._link.report(unsent.happenings, {watch.key: pack(watch.event, unsent.known, device)})
+        except StoreUnavailableError as error:
+            _LOG.debug("Files that changed cannot be reported yet: %s", error)
+            watch.unsent, watch.look_at = unsent, self._clock.monotonic_ms() + _RETRY_MS
+            return
+        watch.unsent, watch.look_at = None, watch.not_before
+        if watch.tracker is None:
+            watch.tracker = Tracker(watch.event, unsent.known, device)
+        else:
+            watch.tracker.accept(unsent.known)
+
+    def _tell_fault(self, watch: _Watch, fault: str) -> None:
+        if fault and fault != watch.fault:
+            self._link.tell(watch.watched.job_id, fault, self._clock.now_ms())
+        watch.fault = fault
+
+
+def _happening(watch: _Watch, names: Sequence[str], now_ms: int) -> Happening:
+    return Happening(
+        job_id=watch.watched.job_id,
+        key=watch.watched.key,
+        event_id=uuid4().hex,
+        at=now_ms,
+        input=input_of(watch.path, names),
+    )
+
+
+def _nearest_folder(path: str) -> str:
+    """Return the folder at a path, or the nearest one above it that there is."""
+    while not os.path.isdir(path) and path != os.path.dirname(path):  # noqa: PTH112, PTH120 - may be of bad form
+        path = os.path.dirname(path)  # noqa: PTH120
+    return path

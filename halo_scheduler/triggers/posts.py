@@ -1,0 +1,273 @@
+"""What clients send to webhooks, the checks of it, and the answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+from halo_scheduler.clock import Clock
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.english import shown
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.text import hidden_words
+from halo_scheduler.model import OnWebhook, Outcome, SkipReason
+from halo_scheduler.model.jobs import given_parameters
+from halo_scheduler.model.runs import new_run_id
+from halo_scheduler.model.webhooks import Webhook, is_token, token_id
+from halo_scheduler.rules.event_requests import Accepted, Happening, Refused
+from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.secrets import SecretStore
+from halo_scheduler.store.store import Store
+from halo_scheduler.triggers.signatures import Delivery, SignatureError, verify
+
+_MOST_FIELDS = 1_000
+_NO_DELIVERY = Delivery(b"", 0)
+# Requests per second, and how many at once after a rest.
+_OF_ALL, _OF_ONE_JOB, _WRONG = (1_000, 2_000), (50, 200), (20, 100)
+
+
+class Answer(NamedTuple):
+    """What a client is answered."""
+
+    status: HTTPStatus
+    data: Mapping[str, object]
+
+
+# The same for a token that is wrong, of a job that is gone, and of one that has no webhook any more.
+NOT_FOUND = Answer(HTTPStatus.NOT_FOUND, {"error": "there is no such webhook"})
+NO_STORE = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "nothing can be stored now; try again later"})
+NO_KEY = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "the signature cannot be checked now"})
+CLOSING = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "Halo stops listening; try again later"})
+FAULT = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "this could not be processed"})
+RECEIVED = Answer(HTTPStatus.CONFLICT, {"error": "this was received before"})
+NOT_SIGNED = Answer(HTTPStatus.UNAUTHORIZED, {"error": "the signature is missing, wrong or too old"})
+_TOO_MANY = Answer(HTTPStatus.TOO_MANY_REQUESTS, {"error": "too many requests; try again later"})
+_REFUSALS = {
+    SkipReason.PAUSED: "the job is paused",
+    SkipReason.DISABLED: "the job is disabled",
+    SkipReason.ALREADY_RUNNING: "the job is still running",
+}
+
+
+class Post(NamedTuple):
+    """A request to start a job."""
+
+    token: str
+    headers: Mapping[str, str]
+    body: bytes
+    query: str
+    key: str | None = None
+    """The key of its signature, once it was read."""
+
+
+class StatusQuestion(NamedTuple):
+    """A request for the state of a run."""
+
+    token: str
+    run_id: str
+
+
+class KeyWanted(NamedTuple):
+    """A post is to be asked again with the key of its signature, which may take long to read."""
+
+    post: Post
+    read: Callable[[], str]
+
+
+class Checked(NamedTuple):
+    """A post that only has to be stored."""
+
+    happening: Happening
+    delivery: Delivery
+
+    @property
+    def mark(self) -> tuple[str, bytes] | None:
+        """What tells a signed post from all others; None if it cannot be recognised."""
+        return (self.happening.job_id, self.delivery.digest) if self.delivery.digest else None
+
+
+Reply = Answer | KeyWanted
+
+
+class Allowance:
+    """Limits how often something happens: a number per second, and some more at once after a rest."""
+
+    def __init__(self, per_second: int, at_once: int, clock: Clock) -> None:
+        self._per_ms = per_second / SECOND_MS
+        self._most = at_once
+        self._clock = clock
+        self._left = float(at_once)
+        self._counted_at = clock.monotonic_ms()
+
+    def take(self) -> bool:
+        """Return whether it may happen once more now."""
+        now_ms = self._clock.monotonic_ms()
+        self._left = min(self._most, self._left + (now_ms - self._counted_at) * self._per_ms)
+        self._counted_at = now_ms
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+class Allowances:
+    """The allowances of a listener; they grow with the number of webhooks, not with what clients send."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._all = Allowance(*_OF_ALL, clock)
+        self._wrong = Allowance(*_WRONG, clock)
+        self._by_job: dict[str, Allowance] = {}
+
+    def take_wrong(self) -> bool:
+        """Return whether one more wrong token is answered as such."""
+        return self._wrong.take()
+
+    def take(self, job_id: str) -> bool:
+        """Return whether a job may receive one more request now."""
+        of_job = self._by_job.setdefault(job_id, Allowance(*_OF_ONE_JOB, self._clock))
+        return of_job.take() and self._all.take()
+
+
+class Judge:
+    """Decides what becomes of requests; it only reads."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._allowances = Allowances(clock)
+
+    def judge(self, store: Store, request: Post | StatusQuestion) -> Reply | Checked:
+        """Return the reply to a request, or a post that is to be stored."""
+        webhook = _find(store, request.token)
+        record = None if webhook is None else store.jobs.get(webhook.job_id)
+        key = None if record is None else _key_of(record)
+        if webhook is None or record is None or key is None:
+            return NOT_FOUND if self._allowances.take_wrong() else _TOO_MANY
+        if isinstance(request, Post) and request.key is not None:
+            return self._check(record, key, request, webhook)
+        if not self._allowances.take(record.id):
+            return _TOO_MANY
+        if isinstance(request, StatusQuestion):
+            return _state_of(store, record.id, request.run_id)
+        if webhook.signature is not None:
+            return KeyWanted(request, _key_reader(store, self._path, webhook.key_name))
+        return self._check(record, key, request, webhook)
+
+    def _check(self, record: JobRecord, key: str, post: Post, webhook: Webhook) -> Answer | Checked:
+        now_ms = self._clock.now_ms()
+        delivery = _NO_DELIVERY
+        try:
+            if webhook.signature is not None and post.key is not None:
+                delivery = verify(
+                    webhook.signature,
+                    post.key,
+                    post.headers,
+                    post.body,
+                    now_ms=now_ms,
+                    window_ms=webhook.window_ms,
+                )
+            parameters = read_parameters(record.spec.parameters, post)
+        except SignatureError:
+            return NOT_SIGNED
+        except ScheduleError as error:
+            return Answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+        happening = Happening(
+            job_id=record.id,
+            key=key,
+            event_id=f"webhook:{new_run_id()}",
+            at=now_ms,
+            input=post.body,
+            parameters=parameters,
+        )
+        return Checked(happening, delivery)
+
+
+def answer_to(found: Accepted | Refused) -> Answer:
+    """Return the answer to a post that was stored, or refused by its job."""
+    if isinstance(found, Refused):
+        reason = _REFUSALS.get(found.reason, "the job does not start now")
+        return Answer(HTTPStatus.CONFLICT, {"error": reason, "reason": found.reason})
+    folded = {"folded": True} if found.is_folded else {}
+    return Answer(HTTPStatus.ACCEPTED, {"run": found.run_id, **folded})
+
+
+def _find(store: Store, token: str) -> Webhook | None:
+    """Return the webhook of a token."""
+    webhook = store.webhooks.find(token_id(token)) if is_token(token) else None
+    return webhook if webhook is not None and webhook.accepts(token) else None
+
+
+def _key_of(record: JobRecord) -> str | None:
+    """Return the key of the first webhook among a job's schedules; None if it has none, or is in the trash."""
+    if record.removed_at is not None:
+        return None
+    return next((entry.key for entry in record.spec.schedules if isinstance(entry.schedule, OnWebhook)), None)
+
+
+def _key_reader(store: Store, path: Path, name: str) -> Callable[[], str]:
+    """Return a function that reads the key of a signature on any thread."""
+    read = SecretStore(store.secrets, path).reader([name])
+    return lambda: read()[name]
+
+
+def _state_of(store: Store, job_id: str, run_id: str) -> Answer:
+    """Return the state of a run, provided that it is one of this job."""
+    run = store.runs.get(run_id)
+    if run is not None and run.job_id == job_id:
+        is_running = run.outcome is Outcome.RUNNING
+        state = {"state": "running"} if is_running else {"state": "ended", "outcome": run.outcome}
+        return Answer(HTTPStatus.OK, {"run": run_id, **state})
+    if store.requests.is_waiting(job_id, run_id):
+        return Answer(HTTPStatus.OK, {"run": run_id, "state": "waiting"})
+    return NOT_FOUND
+
+
+# --- Parameters --------------------------------------------------------------------------------------
+
+
+def read_parameters(declared: Mapping[str, str], post: Post) -> Mapping[str, str]:
+    """Return the values that a post has for declared parameters: of a JSON body, and of the query before these."""
+    if not declared:
+        return {}
+    given: dict[str, object] = _read_object(post)
+    try:
+        # WSGI has the bytes of a query as Latin-1.
+        query = post.query.encode("latin-1").decode()
+        given |= parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise ScheduleError("the query cannot be read") from None
+    values = {
+        name: _text_of(name, given[name]) for name in declared if name in given and given[name] is not None
+    }
+    for name, value in values.items():
+        hidden = hidden_words(value)
+        if hidden:
+            raise ScheduleError(f"contains invisible characters: {hidden}", path=f"parameters.{name}")
+    return given_parameters(declared, values)
+
+
+def _read_object(post: Post) -> dict[str, object]:
+    """Return the object that a body is in JSON; an empty one if it is something else."""
+    if not post.body.lstrip().startswith(b"{"):
+        return {}
+    try:
+        # Numbers stay as they were written.
+        found = json.loads(post.body, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        if post.headers.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() == "application/json":
+            raise ScheduleError("the body is not JSON") from None
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text_of(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        raise ScheduleError(f"must be text, not {shown(value)}", path=f"parameters.{name}")
+    return value

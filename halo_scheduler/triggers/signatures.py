@@ -1,0 +1,98 @@
+"""Signatures of webhooks, as GitHub, GitLab and Stripe write them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from halo_scheduler.grammar.interval import DAY_MS, SECOND_MS
+from halo_scheduler.model.webhooks import Signature
+
+# These senders sign no time, so that an old request looks like a new one until it is forgotten.
+_REMEMBERED_MS = 30 * DAY_MS
+_STRIPE_TIME = re.compile(r"[0-9]{1,12}", re.ASCII)
+_MOST_STRIPE_PARTS = 10
+
+
+class SignatureError(Exception):
+    """A request is not signed with the key of its webhook."""
+
+
+class Delivery(NamedTuple):
+    """A signed request as it is remembered; an empty digest cannot be recognised again."""
+
+    digest: bytes
+    forget_at: int
+
+
+def verify(
+    signature: Signature,
+    key: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    now_ms: int,
+    window_ms: int,
+) -> Delivery:
+    """Return the delivery of a request whose signature is right, else raise SignatureError.
+
+    The names of `headers` are written as WSGI does: `HTTP_STRIPE_SIGNATURE`.
+    """
+    match signature:
+        case Signature.GITHUB:
+            return _verify_github(key, headers, body, now_ms)
+        case Signature.GITLAB:
+            return _verify_gitlab(key, headers, now_ms)
+        case Signature.STRIPE:
+            return _verify_stripe(key, headers, body, now_ms, window_ms)
+
+
+def _verify_github(key: str, headers: Mapping[str, str], body: bytes, now_ms: int) -> Delivery:
+    mac = _mac(key, body)
+    _require_equal(b"sha256=" + mac, _bytes(headers, "HTTP_X_HUB_SIGNATURE_256"))
+    # Not by X-GitHub-Delivery, which is not signed: whoever sends a request again can change it.
+    return Delivery(_digest(mac), now_ms + _REMEMBERED_MS)
+
+
+def _verify_gitlab(key: str, headers: Mapping[str, str], now_ms: int) -> Delivery:
+    _require_equal(key.encode(), _bytes(headers, "HTTP_X_GITLAB_TOKEN"))
+    sent = _bytes(headers, "HTTP_IDEMPOTENCY_KEY") or _bytes(headers, "HTTP_X_GITLAB_EVENT_UUID")
+    return Delivery(_digest(sent) if sent else b"", now_ms + _REMEMBERED_MS)
+
+
+def _verify_stripe(
+    key: str, headers: Mapping[str, str], body: bytes, now_ms: int, window_ms: int
+) -> Delivery:
+    parts = _bytes(headers, "HTTP_STRIPE_SIGNATURE").split(b",", _MOST_STRIPE_PARTS)
+    pairs = [part.strip().partition(b"=")[::2] for part in parts]
+    times = [value.decode("latin-1") for name, value in pairs if name == b"t"]
+    if len(times) != 1 or not _STRIPE_TIME.fullmatch(times[0]):
+        raise SignatureError
+    mac = _mac(key, times[0].encode() + b"." + body)
+    # While a key is replaced, there is one signature by each.
+    if not any(hmac.compare_digest(mac, value) for name, value in pairs if name == b"v1"):
+        raise SignatureError
+    if abs(now_ms - int(times[0]) * SECOND_MS) > window_ms:
+        raise SignatureError
+    return Delivery(_digest(mac), now_ms + 2 * window_ms)
+
+
+def _mac(key: str, content: bytes) -> bytes:
+    return hmac.new(key.encode(), content, hashlib.sha256).hexdigest().encode()
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+def _bytes(headers: Mapping[str, str], name: str) -> bytes:
+    # WSGI has the bytes of a header as Latin-1.
+    return headers.get(name, "").encode("latin-1")
+
+
+def _require_equal(expected: bytes, given: bytes) -> None:
+    if not hmac.compare_digest(expected, given):
+        raise SignatureError

@@ -1,0 +1,311 @@
+"""Watches the events that start jobs: one watcher for each kind, and only while a job needs it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from halo_scheduler.clock import Clock
+from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
+from halo_scheduler.model import CatchUp, Event, OnFile, OnSession, OnWebhook
+from halo_scheduler.model.changes import Change, changes_of
+from halo_scheduler.model.schedules import events_of
+from halo_scheduler.model.webhooks import Place
+from halo_scheduler.rules.event_requests import Accepted, Happening, Refused, accept, find_event
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.job_lines import schedule_of
+from halo_scheduler.store.store import Store
+
+_LOG = logging.getLogger(__name__)
+AnyEvent = OnFile | OnSession | OnWebhook
+Key = tuple[str, str]
+"""The id of a job, and the key of an event among its schedules."""
+Beside = Callable[[Store, "list[Accepted | Refused]"], None]
+
+WATCHERS: dict[str, str] = {
+    OnFile.kind: "halo_scheduler.triggers.files",
+    OnSession.kind: "halo_scheduler.triggers.sessions",
+    OnWebhook.kind: "halo_scheduler.triggers.webhooks",
+}
+"""For each kind of event, the module that watches it.
+
+It has `open_watcher(link: Link) -> Watcher`, and `refusal(event) -> str`: why this system cannot observe an event, as a
+sentence; "" if it can.
+"""
+
+
+class Watched(NamedTuple):
+    """An event that starts a job; `name` is the job's, for messages."""
+
+    job_id: str
+    key: str
+    event: AnyEvent
+    name: str
+
+
+class Report(Protocol):
+    """Stores what happened."""
+
+    def __call__(
+        self, happenings: Sequence[Happening], states: Mapping[Key, str], beside: Beside = ..., /
+    ) -> list[Accepted | Refused]:
+        """Store events and what was seen last; `beside` writes more in the same transaction."""
+
+
+class Watcher(Protocol):
+    """Watches all events of one kind."""
+
+    def follow(self, entries: Sequence[Watched]) -> None:
+        """Watch these events and no others; called on the engine's thread, so it must return at once.
+
+        One whose state is stored no more begins anew, as if it had just been added.
+        """
+
+    def close(self) -> None:
+        """Stop watching."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a watcher gets.
+
+    `report` stores what happened, and what was seen last, in one transaction, and wakes the engine;
+    StoreUnavailableError means that nothing was stored: keep it and try again. `states` returns what was seen last for
+    the events that are followed. Both may be called on any thread.
+    """
+
+    report: Report
+    states: Callable[[], dict[Key, str]]
+    clock: Clock
+    path: Path
+    """The database."""
+    place: Place | None = None
+    """Where to listen for webhooks."""
+    was_running: Callable[[str, Sequence[int]], bool] = lambda _job_id, _instants: False
+    """Whether runs of a job were under way at all of some instants."""
+    catches_up: Callable[[str], bool] = lambda _job_id: True
+    """Whether what happened to a job while no engine ran counts."""
+    tell: Callable[[str, str, int], None] = lambda _job_id, _text, _now_ms: None
+    """Write into a job's journal why its event is not watched as it should be; the text ends a sentence."""
+
+
+def refusal(event: Event) -> str:
+    """Return why this system cannot observe an event, as a sentence; "" if it can."""
+    if event.kind not in WATCHERS:
+        return f"this version cannot observe events of the kind {event.kind}"
+    return str(import_module(WATCHERS[event.kind]).refusal(event))
+
+
+class Reporter:
+    """Stores what one watcher reports, through a connection of its own; any thread may call it."""
+
+    def __init__(self, path: Path, generation: int, stored: Callable[[list[Change]], None]) -> None:
+        """`stored` gets the changes after they are committed, on the thread of the caller."""
+        self._path = path
+        self._generation = generation
+        self._stored = stored
+        self._lock = threading.Lock()
+        self._store: Store | None = None
+        self._followed: dict[Key, AnyEvent] = {}
+        self._is_closed = False
+
+    def follow(self, entries: Iterable[Watched]) -> None:
+        """Take reports about these events, and no others."""
+        self._followed = {(entry.job_id, entry.key): entry.event for entry in entries}
+
+    def report(
+        self,
+        happenings: Sequence[Happening],
+        states: Mapping[Key, str],
+        beside: Beside = lambda _store, _found: None,
+        /,
+    ) -> list[Accepted | Refused]:
+        """Store events, and what was seen last, all or nothing; return what became of each event."""
+        with self._lock:
+            store = self._open()
+            with store.transaction():
+                self._require_own_lease(store)
+                found = [accept(store, happening) for happening in happenings]
+                store.watch_states.save(self._still_followed(store, states))
+                beside(store, found)
+        if happenings:
+            self._stored(changes_of({happening.job_id for happening in happenings}))
+        return found
+
+    def states(self) -> dict[Key, str]:
+        """Return what was seen last for the followed events."""
+        followed = self._followed
+        with self._lock:
+            found = self._open().watch_states.of_jobs(job_id for job_id, _ in followed)
+        return {key: state for key, state in found.items() if key in followed}
+
+    def was_running(self, job_id: str, instants: Sequence[int]) -> bool:
+        """Return whether runs of a job were under way at all these instants."""
+        with self._lock:
+            return all(self._open().runs.was_running(job_id, at) for at in instants)
+
+    def catches_up(self, job_id: str) -> bool:
+        """Return whether what happened to a job while no engine ran counts."""
+        with self._lock:
+            record = self._open().jobs.get(job_id)
+        return record is not None and record.spec.policy.catch_up is not CatchUp.SKIP
+
+    def tell(self, job_id: str, text: str, now_ms: int) -> None:
+        """Write into a job's journal why an event is not watched as it should; only logged without the store."""
+        _LOG.warning("An event of job %s: %s", job_id, text)
+        with self._lock, suppress(StoreUnavailableError):
+            store = self._open()
+            with store.transaction():
+                if store.jobs.get(job_id) is not None:
+                    store.events.append(now_ms, EventKind.WATCH_TROUBLE, job_id, text=text)
+
+    def close(self) -> None:
+        """Close the connection; later reports are refused."""
+        with self._lock:
+            self._is_closed = True
+            if self._store is not None:
+                self._store.close()
+
+    def _open(self) -> Store:
+        if self._is_closed:
+            raise StoreUnavailableError("the engine has stopped; the next one reads what happened")
+        if self._store is None:
+            self._store = Store(Database.open(self._path, must_exist=True))
+        return self._store
+
+    def _require_own_lease(self, store: Store) -> None:
+        try:
+            store.lease.check(self._generation)
+        except StaleEngineError as error:
+            raise StoreUnavailableError(str(error)) from error
+
+    def _still_followed(self, store: Store, states: Mapping[Key, str]) -> dict[Key, str]:
+        """Return the states of events that are what they were: an edited or resumed one begins anew."""
+        records = store.jobs.get_many({job_id for job_id, _ in states}) if states else {}
+        kept: dict[Key, str] = {}
+        for (job_id, key), state in states.items():
+            record = records.get(job_id)
+            entry = None if record is None or not record.is_active else find_event(record, key)
+            if entry is not None and entry.schedule == self._followed.get((job_id, key)):
+                kept[job_id, key] = state
+        return kept
+
+
+class _Open(NamedTuple):
+    """An open watcher with its reporter, and the events it follows."""
+
+    watcher: Watcher
+    reporter: Reporter
+    entries: list[Watched]
+
+    def close(self) -> None:
+        # The reporter first, so that nothing more is stored.
+        self.reporter.close()
+        self.watcher.close()
+
+
+def open_watcher(kind: str, link: Link) -> Watcher:
+    """Load the watcher of a kind of event."""
+    watcher: Watcher = import_module(WATCHERS[kind]).open_watcher(link)
+    return watcher
+
+
+class Watching:
+    """Keeps a watcher for each kind of event that an active job has; only the engine's thread calls it."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        generation: Callable[[], int],
+        post: Callable[[Callable[[], None]], None],
+        stored: Callable[[list[Change]], None],
+        open_kind: Callable[[str, Link], Watcher] = open_watcher,
+    ) -> None:
+        """`post` runs a function on the engine's thread; there `stored` gets the changes that events made."""
+        self._store = store
+        self._clock = clock
+        self._generation = generation
+        self._post = post
+        self._stored = stored
+        self._open_kind = open_kind
+        self._seen: list[tuple[str, str, str]] = []
+        self._place: Place | None = None
+        self._open: dict[str, _Open] = {}
+        self._faults: dict[str, str] = {}
+
+    def follow(self) -> None:
+        """Watch the events of the active jobs; without a change since the last call this is one lookup."""
+        seen = self._store.jobs.with_events()
+        place = self._store.settings.webhook_place() if seen else None
+        if (seen, place) == (self._seen, self._place) and not self._faults:
+            return
+        wanted = _by_kind(seen)
+        if place is None:
+            wanted.pop(OnWebhook.kind, None)
+        moved = {OnWebhook.kind} if place != self._place else set()
+        for kind in self._open.keys() - (wanted.keys() - moved):
+            self._open.pop(kind).close()
+        self._place = place
+        for kind, entries in wanted.items():
+            self._follow_kind(kind, entries)
+        self._seen = seen
+
+    def close(self) -> None:
+        """Stop watching."""
+        for opened in self._open.values():
+            opened.close()
+        self._open, self._seen, self._faults = {}, [], {}
+
+    def _follow_kind(self, kind: str, entries: list[Watched]) -> None:
+        """Let a watcher follow events; if it cannot be opened, the next call tries again."""
+        try:
+            opened = self._open.get(kind) or self._open_watcher(kind)
+            opened.reporter.follow(entries)
+            if entries != opened.entries:
+                opened.watcher.follow(entries)
+            self._open[kind] = opened._replace(entries=entries)
+            self._faults.pop(kind, None)
+        except Exception as error:  # noqa: BLE001 - the jobs with times run in any case
+            if self._faults.get(kind) != str(error):
+                _LOG.error("Events of the kind %s cannot be watched.", kind, exc_info=error)
+            self._faults[kind] = str(error)
+
+    def _open_watcher(self, kind: str) -> _Open:
+        path = self._store.database.path
+        reporter = Reporter(path, self._generation(), self._tell)
+        link = Link(
+            reporter.report,
+            reporter.states,
+            self._clock,
+            path,
+            self._place,
+            was_running=reporter.was_running,
+            catches_up=reporter.catches_up,
+            tell=reporter.tell,
+        )
+        return _Open(self._open_kind(kind, link), reporter, [])
+
+    def _tell(self, changes: list[Change]) -> None:
+        self._post(partial(self._stored, changes))
+
+
+def _by_kind(jobs: Iterable[tuple[str, str, str]]) -> dict[str, list[Watched]]:
+    """Return the events of stored jobs by kind."""
+    found: dict[str, list[Watched]] = {}
+    for job_id, name, text in jobs:
+        for entry in events_of(schedule_of(text)):
+            if isinstance(entry.schedule, AnyEvent):
+                found.setdefault(entry.schedule.kind, []).append(
+                    Watched(job_id, entry.key, entry.schedule, name)
+                )
+    return found

@@ -1,0 +1,98 @@
+"""The days that schedules keep to or leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from editor_desk import FULL, Bench, Desk, opened_bench
+from PySide6.QtCore import QDate, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QCalendarWidget, QComboBox, QLabel, QTableView, QWidget
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Cron, Entry, Every
+from halo_scheduler.model.calendars import EVERY_DAY, Calendar, Shift
+from halo_scheduler.model.schedules import combine
+
+
+@pytest.fixture
+def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
+    with opened_bench(tmp_path, qtbot) as found:
+        yield found
+
+
+def _calendar(desk: Desk) -> Calendar:
+    (entry,) = desk.save().schedules
+    return entry.calendar
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_schedule_keeps_to_some_days_and_leaves_others_out(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("onlyOnLine", "Weekdays")
+    desk.write("notOnLine", "2026-07-15 2026-12-24")
+    assert _calendar(desk) == Calendar(only=("weekdays",), excluded=("2026-07-15", "2026-12-24"))
+    assert desk.summary("runOptionsFold").startswith("only on weekdays · not on 2026-07-15, 2026-12-24 · ")
+    assert desk.line("whenWords").text().startswith("at 09:00 every day, only on weekdays, not on ")
+    assert desk.find(QLabel, "nextRun1").text() == "Thu 16 Jul, 09:00"
+    desk.write("onlyOnLine", "")
+    desk.write("notOnLine", " , ")
+    assert desk.save().schedule == Cron("0 9 * * *")
+
+
+def test_a_time_on_a_day_that_is_left_out_can_move(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, schedule=Cron("0 9 L * *")))
+    shift = desk.find(QComboBox, "shift")
+    shift.setCurrentIndex(shift.findText("Run on the previous day that is not"))
+    desk.write("name", "other")
+    # Nothing is left out yet.
+    assert _calendar(desk) == EVERY_DAY
+    desk.write("onlyOnLine", "weekdays")
+    assert _calendar(desk) == Calendar(only=("weekdays",), shift=Shift.PREVIOUS)
+    desk.press("scheduleKind_every")
+    desk.find(QAbstractButton, "runOptionsFold").setChecked(True)
+    assert not shift.isVisibleTo(desk.editor)
+    assert _calendar(desk) == Calendar(only=("weekdays",))
+
+
+def test_what_is_no_day_is_refused_beside_its_line(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("notOnLine", "weekends, christmas")
+    assert desk.error("notOn").startswith("Cannot read the day 'christmas'")
+    desk.press("scheduleKind_once")
+    desk.write("onceLine", "in 1h")
+    desk.find(QAbstractButton, "runOptionsFold").setChecked(True)
+    assert not desk.find(QWidget, "notOn").isVisibleTo(desk.editor)
+    assert desk.can_save
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_a_date_is_added_from_a_calendar(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("notOnLine", "weekends")
+    for day in (24, 25):
+        desk.press("notOnPick")
+        days = desk.find(QCalendarWidget, "notOnPickDays")
+        days.setSelectedDate(QDate(2026, 12, day))
+        view = days.findChild(QTableView)
+        assert view is not None
+        QTest.keyClick(view, Qt.Key.Key_Return)
+        desk.settle()
+    assert desk.line("notOnLine").text() == "weekends, 2026-12-24, 2026-12-25"
+    assert _calendar(desk) == Calendar(excluded=("2026-12-24", "2026-12-25", "weekends"))
+
+
+def test_calendars_come_back_unchanged_and_are_read_from_words(bench: Bench) -> None:
+    calendar = Calendar(only=("weekdays",), excluded=("2026-12-24",), shift=Shift.NEXT)
+    given = combine([Entry(Cron("0 9 1 * *"), calendar=calendar), Entry(Every("2h"))])
+    desk = bench.open(replace(FULL, schedule=given))
+    assert desk.reason == "No changes"
+    desk.write("whenWords", "every 2 hours, not on weekends")
+    assert desk.line("notOnLine").text() == "weekends"
+    assert _calendar(desk) == Calendar(excluded=("weekends",))
