@@ -77,6 +77,11 @@ def _login_shell(tmp_path: Path, lines: str) -> str:
     return str(path)
 
 
+def _wait_for_the_shell(shop: Workshop, run_id: str) -> None:
+    """Wait until a login shell hangs and a run needs it: the engine may read the shell before any run does."""
+    shop.until(lambda: pids_in(shop.folder) and shop.scheduler.get_run(run_id))
+
+
 # --- What is started ------------------------------------------------------------------------------
 
 
@@ -625,7 +630,7 @@ def test_a_cancel_while_the_login_shell_hangs_ends_at_once_and_starts_nothing(
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
     shop.scheduler.engine.refresh_environment()
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
-    shop.until(lambda: pids_in(tmp_path))
+    _wait_for_the_shell(shop, run_id)
     shop.scheduler.cancel_run(run_id)
     run = shop.end_of(run_id)
     assert living_in(tmp_path), "the shell was not waited for"
@@ -646,7 +651,7 @@ def test_a_hanging_login_shell_does_not_block_the_event_loop(
     shop.scheduler.engine.refresh_environment()
     shop.scheduler.on_job_due(lambda *_: None)
     run_id = shop.begin(Command(argv=("true",)))
-    shop.until(lambda: pids_in(tmp_path))
+    _wait_for_the_shell(shop, run_id)
     callback = shop.scheduler.trigger(shop.scheduler.add_job("callback", Manual()))
     assert shop.end_of(callback).outcome is Outcome.SUCCESS
     assert not shop.is_over(run_id)
@@ -689,7 +694,7 @@ def test_nothing_is_started_after_the_engine_has_left(
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
     shop.scheduler.engine.refresh_environment()
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
-    shop.until(lambda: pids_in(tmp_path))
+    _wait_for_the_shell(shop, run_id)
     assert shop.scheduler.engine._engine is not None
     (work,) = shop.scheduler.engine._engine._runs.works.values()
     assert isinstance(work, ProcessWork)
