@@ -40,8 +40,9 @@ def _is_subreaper() -> bool:
 
 
 def _have_strays_ended(reaper: Reaper) -> bool:
-    """Reap what tests before this one left behind, and tell whether nothing of it is left."""
+    """End and reap what tests before this one left behind, and tell whether nothing of it is left."""
     strays = reaper.strays(0)
+    end_all(strays)
     for pid in strays:
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -20,8 +20,7 @@ from .icons import IconMaker, icon_path
 # "role" (labels: title, muted, small, error, warn, ok; frames: card, bar, note; buttons: toggle).
 _SHEET = Template("""
 QToolTip { color: $text; background: $raised; border: 1px solid $line; padding: 4px 6px; }
-QLabel[role="muted"] { color: $muted; }
-QLabel[role="small"] { color: $muted; }
+QLabel[role="muted"], QLabel[role="small"] { color: $muted; }
 QLabel[role="error"] { color: $error; }
 QLabel[role="warn"] { color: $warn; }
 QLabel[role="ok"] { color: $ok; }
