@@ -199,11 +199,11 @@ class JobTable:
             now_ms,
         )
 
-    def with_events(self) -> list[tuple[str, str, str]]:
-        """Return the id, the name and the stored schedules of the active jobs that events start."""
+    def with_events(self) -> list[tuple[str, str, str, int]]:
+        """Return id, name and stored schedules of the jobs that events start, and whether they are active."""
         return self._database.rows(
-            "SELECT id, name, schedule FROM scheduler_jobs INDEXED BY scheduler_jobs_with_events "
-            "WHERE has_events = 1 AND removed_at IS NULL AND disabled_reason IS NULL AND paused = 0 ORDER BY id"
+            "SELECT id, name, schedule, disabled_reason IS NULL AND paused = 0 FROM scheduler_jobs "
+            "INDEXED BY scheduler_jobs_of_events WHERE has_events = 1 AND removed_at IS NULL ORDER BY name"
         )
 
     def with_followers(self) -> list[JobRecord]:

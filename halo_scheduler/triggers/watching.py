@@ -238,13 +238,16 @@ class Watching:
         self._post = post
         self._stored = stored
         self._open_kind = open_kind
-        self._seen: list[tuple[str, str, str]] = []
+        self._seen: list[tuple[str, str, str, int]] = []
         self._place: Place | None = None
         self._open: dict[str, _Open] = {}
         self._faults: dict[str, str] = {}
 
     def follow(self) -> None:
-        """Watch the events of the active jobs; without a change since the last call this is one lookup."""
+        """Watch the events of the active jobs; without a change since the last call this is one lookup.
+
+        Webhooks are received for all jobs, as those that are paused or disabled answer that they are.
+        """
         seen = self._store.jobs.with_events()
         place = self._store.settings.webhook_place() if seen else None
         if (seen, place) == (self._seen, self._place) and not self._faults:
@@ -299,13 +302,15 @@ class Watching:
         self._post(partial(self._stored, changes))
 
 
-def _by_kind(jobs: Iterable[tuple[str, str, str]]) -> dict[str, list[Watched]]:
-    """Return the events of stored jobs by kind."""
+def _by_kind(jobs: Iterable[tuple[str, str, str, int]]) -> dict[str, list[Watched]]:
+    """Return the events of stored jobs by kind; a webhook is received, but not followed, while its job is inactive."""
     found: dict[str, list[Watched]] = {}
-    for job_id, name, text in jobs:
+    for job_id, name, text, is_active in jobs:
         for entry in events_of(schedule_of(text)):
-            if isinstance(entry.schedule, AnyEvent):
-                found.setdefault(entry.schedule.kind, []).append(
-                    Watched(job_id, entry.key, entry.schedule, name)
-                )
+            event = entry.schedule
+            if not isinstance(event, AnyEvent) or not (is_active or isinstance(event, OnWebhook)):
+                continue
+            followed = found.setdefault(event.kind, [])
+            if is_active:
+                followed.append(Watched(job_id, entry.key, event, name))
     return found

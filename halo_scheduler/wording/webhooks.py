@@ -28,7 +28,7 @@ def open_words(status: WebhookStatus) -> str:
         whom = "" if status.listener.place.is_local else ", open to other computers"
         return f"listening on {status.listener.place}{whom}, {jobs}"
     if status.jobs:
-        return f"on; {status.place} opens while a job with a webhook is active"
+        return f"on; {status.place} opens in a moment"
     return f"on; {status.place} opens once a job has a webhook"
 
 

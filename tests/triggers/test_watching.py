@@ -114,6 +114,28 @@ def test_a_watcher_without_events_is_closed(
     assert [watcher.is_closed for watcher in stand_in_watchers] == [True]
 
 
+@pytest.mark.parametrize(
+    "stop",
+    [
+        lambda scheduler: scheduler.pause_job("job"),
+        lambda scheduler: scheduler.update_job("job", enabled=False),
+    ],
+)
+def test_webhooks_are_received_while_their_jobs_are_inactive(
+    bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher], stop: Callable[[Scheduler], None]
+) -> None:
+    _add(bench, OnWebhook())
+    bench.scheduler.settings.change(webhooks=True)
+    stop(bench.scheduler)
+    desk.watching.follow()
+    (watcher,) = stand_in_watchers
+    assert not watcher.is_closed
+    assert watcher.followed in ([], [[]])
+    bench.scheduler.remove_job("job")
+    desk.watching.follow()
+    assert watcher.is_closed
+
+
 def test_closing_closes_all_watchers(
     bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher]
 ) -> None:

@@ -30,7 +30,7 @@ def _listener(place: Place = _PLACE, fault: str = "") -> ListenerState:
         (None, None, True, 1, "off (1 job with a webhook)"),
         (_PLACE, None, False, 3, "on, but Halo isn't running; 127.0.0.1:8787 is not open"),
         (_PLACE, None, True, 0, "on; 127.0.0.1:8787 opens once a job has a webhook"),
-        (_PLACE, None, True, 3, "on; 127.0.0.1:8787 opens while a job with a webhook is active"),
+        (_PLACE, None, True, 3, "on; 127.0.0.1:8787 opens in a moment"),
         (_PLACE, _listener(), True, 3, "listening on 127.0.0.1:8787, 3 jobs"),
         (
             _EVERYWHERE,

@@ -58,7 +58,7 @@ class WebhooksPage(Page):
             self.tr("Webhooks"),
             self.tr(
                 "Other programs can start jobs by HTTP. No port is open until you switch this on, and then only "
-                "while a job with a webhook is active."
+                "while a job has a webhook."
             ),
         )
         self._add_place()

@@ -49,7 +49,7 @@ def webhook() -> None:
       halo webhook status
       halo webhook off
 
-    No port is open until you switch webhooks on; then one is, on this computer only, while Halo runs and an active job
+    No port is open until you switch webhooks on; then one is, on this computer only, while Halo runs and a job
     has a webhook.
     """
 
@@ -77,7 +77,7 @@ def on(*, port: int | None, host: str | None, yes: bool) -> None:
             require_yes(f"{OPEN_WARNING} Open {place}?")
         scheduler.settings.change(webhooks=True, **changes)
         found = scheduler.webhooks.place
-    click.echo(f"webhooks are on: Halo receives them at {found} while an active job has one")
+    click.echo(f"webhooks are on: Halo receives them at {found} while a job has one")
     _warn_if_open(found)
 
 

@@ -77,9 +77,7 @@ def test_switched_on_and_off() -> None:
         "JOB     ADDRESS                            SIGNATURE\n"
         "deploy  none yet; halo webhook url deploy\n"
     )
-    assert _webhook("on") == (
-        "webhooks are on: Halo receives them at 127.0.0.1:8787 while an active job has one\n"
-    )
+    assert _webhook("on") == ("webhooks are on: Halo receives them at 127.0.0.1:8787 while a job has one\n")
     assert _data("status")["on"]
     assert "  webhooks: on, but Halo isn't running; 127.0.0.1:8787 is not open\n" in _run("status").output
     assert json.loads(_run("status", "--json").output)["webhooks"]["on"]
