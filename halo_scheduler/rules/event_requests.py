@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from halo_scheduler.model import Entry, OnSession, Outcome, Run, SkipReason, Source, Trigger
-from halo_scheduler.model.jobs import still_declared
+from halo_scheduler.model.jobs import MOST_INPUT_BYTES, still_declared
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.runs import new_run_id
 from halo_scheduler.model.schedules import Overlap
@@ -16,7 +16,8 @@ from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 
 MOST_WAITING = 100
-"""How many events of one schedule wait for their run; later ones are counted on the last."""
+"""How many events of one schedule wait for their run; later ones are counted on the last, or refused."""
+_NO_ROOM = b"# and more, for which there is no room here\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,8 @@ class Happening:
     at: int
     input: bytes = b""
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
+    is_answered: bool = False
+    """Whether its sender learns what becomes of it: beyond the limit it is then refused, so that nothing is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,12 @@ def accept(store: Store, happening: Happening) -> Accepted | Refused:
         is_paused = record is not None and record.paused and record.disabled_reason is None
         return Refused(SkipReason.PAUSED if is_paused else SkipReason.DISABLED)
     known = store.requests.find_event(happening.event_id)
-    return _take(store, record, entry, happening) if known is None else Accepted(known)
+    if known is not None:
+        return Accepted(known)
+    counted_on = store.requests.find_folded(happening.event_id)
+    if counted_on is not None:
+        return Accepted(counted_on, is_folded=True)
+    return _take(store, record, entry, happening)
 
 
 def _take(store: Store, record: JobRecord, entry: Entry, happening: Happening) -> Accepted | Refused:
@@ -67,7 +75,8 @@ def _take(store: Store, record: JobRecord, entry: Entry, happening: Happening) -
         case Overlap.SKIP if record.run_id is not None or last is not None:
             return _skip(store, record, entry, happening)
         case Overlap.LATEST | Overlap.RESTART if last is not None:
-            store.requests.replace_event(last.run_id, _request(record, entry, happening), happening.input)
+            newer = _request(record, entry, happening)
+            store.requests.replace_event(last, newer, happening.input, happening.at)
             return Accepted(last.run_id)
         case _:
             return _queue(store, record, entry, happening, last)
@@ -97,17 +106,37 @@ def _skip(store: Store, record: JobRecord, entry: Entry, happening: Happening) -
 
 def _queue(
     store: Store, record: JobRecord, entry: Entry, happening: Happening, last: Request | None
-) -> Accepted:
+) -> Accepted | Refused:
     if last is not None and store.requests.count_events(record.id, entry.key) >= MOST_WAITING:
-        store.requests.fold_event(last.run_id)
-        if not last.folded:
-            store.events.append(
-                happening.at, EventKind.EVENTS_FOLDED, record.id, run_id=last.run_id, waiting=MOST_WAITING
-            )
+        if happening.is_answered:
+            return Refused(SkipReason.AT_CAPACITY)
+        _fold(store, happening, last)
         return Accepted(last.run_id, is_folded=True)
     request = _request(record, entry, happening)
     store.requests.append(request, happening.input)
     return Accepted(request.run_id)
+
+
+def _fold(store: Store, happening: Happening, last: Request) -> None:
+    """Count an event on the one accepted last, whose run gets the inputs of both as far as there is room."""
+    store.requests.fold_event(last.run_id, happening.event_id, happening.at)
+    if happening.input:
+        content = joined_input(store.requests.event_input(last.run_id), happening.input)
+        store.requests.save_event_input(last.run_id, content)
+    if not last.folded:
+        store.events.append(
+            happening.at, EventKind.EVENTS_FOLDED, last.job_id, run_id=last.run_id, waiting=MOST_WAITING
+        )
+
+
+def joined_input(first: bytes, more: bytes) -> bytes:
+    """Return the lines of two inputs within the size of one; a last line says that some have no room."""
+    whole = first + more
+    if first.endswith(_NO_ROOM):
+        return first
+    if len(whole) <= MOST_INPUT_BYTES:
+        return whole
+    return whole[: whole.rfind(b"\n", 0, MOST_INPUT_BYTES - len(_NO_ROOM)) + 1] + _NO_ROOM
 
 
 def _request(record: JobRecord, entry: Entry, happening: Happening) -> Request:

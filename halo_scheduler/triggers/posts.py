@@ -18,7 +18,7 @@ from halo_scheduler.model import OnWebhook, Outcome, SkipReason
 from halo_scheduler.model.jobs import given_parameters
 from halo_scheduler.model.runs import new_run_id
 from halo_scheduler.model.webhooks import Webhook, is_token, token_id
-from halo_scheduler.rules.event_requests import Accepted, Happening, Refused
+from halo_scheduler.rules.event_requests import MOST_WAITING, Accepted, Happening, Refused
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.secrets import SecretStore
 from halo_scheduler.store.store import Store
@@ -46,6 +46,10 @@ FAULT = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "this could not be pr
 RECEIVED = Answer(HTTPStatus.CONFLICT, {"error": "this was received before"})
 NOT_SIGNED = Answer(HTTPStatus.UNAUTHORIZED, {"error": "the signature is missing, wrong or too old"})
 _TOO_MANY = Answer(HTTPStatus.TOO_MANY_REQUESTS, {"error": "too many requests; try again later"})
+_TOO_MANY_WAIT = Answer(
+    HTTPStatus.TOO_MANY_REQUESTS,
+    {"error": f"{MOST_WAITING} calls wait for their run already; try again later"},
+)
 _REFUSALS = {
     SkipReason.PAUSED: "the job is paused",
     SkipReason.DISABLED: "the job is disabled",
@@ -183,6 +187,7 @@ class Judge:
             at=now_ms,
             input=post.body,
             parameters=parameters,
+            is_answered=True,
         )
         return Checked(happening, delivery)
 
@@ -190,10 +195,11 @@ class Judge:
 def answer_to(found: Accepted | Refused) -> Answer:
     """Return the answer to a post that was stored, or refused by its job."""
     if isinstance(found, Refused):
+        if found.reason is SkipReason.AT_CAPACITY:
+            return _TOO_MANY_WAIT
         reason = _REFUSALS.get(found.reason, "the job does not start now")
         return Answer(HTTPStatus.CONFLICT, {"error": reason, "reason": found.reason})
-    folded = {"folded": True} if found.is_folded else {}
-    return Answer(HTTPStatus.ACCEPTED, {"run": found.run_id, **folded})
+    return Answer(HTTPStatus.ACCEPTED, {"run": found.run_id})
 
 
 def _find(store: Store, token: str) -> Webhook | None:

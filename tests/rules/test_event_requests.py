@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import Entry, Every, OnSession, OnWebhook, Policy, Several
+from halo_scheduler import Entry, Every, OnFile, OnSession, OnWebhook, Policy, Several
 from halo_scheduler.model import Backoff, Limits, Schedule, SessionEvent, SkipReason
-from halo_scheduler.rules.event_requests import MOST_WAITING, Accepted, Happening, Refused, accept
+from halo_scheduler.model.jobs import MOST_INPUT_BYTES
+from halo_scheduler.model.schedules import Overlap
+from halo_scheduler.rules.event_requests import (
+    MOST_WAITING,
+    Accepted,
+    Happening,
+    Refused,
+    accept,
+    joined_input,
+)
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
@@ -92,6 +101,72 @@ def test_events_beyond_the_limit_are_counted_on_the_last_and_told_once(bench: Be
     assert [request.folded for request in _requests(store)] == [0] * (MOST_WAITING - 1) + [2]
     told = [event for event in store.events.of_job("job") if event.kind is EventKind.EVENTS_FOLDED]
     assert len(told) == 1
+
+
+def test_an_event_whose_sender_is_answered_is_refused_beyond_the_limit(bench: Bench, store: Store) -> None:
+    _add(bench)
+    for number in range(MOST_WAITING):
+        _accept(store, str(number))
+    happening = Happening(job_id="job", key="", event_id="more", at=START, is_answered=True)
+    with store.transaction():
+        assert accept(store, happening) == Refused(SkipReason.AT_CAPACITY)
+    assert [request.folded for request in _requests(store)] == [0] * MOST_WAITING
+
+
+def test_a_run_that_counts_further_events_has_their_inputs(bench: Bench, store: Store) -> None:
+    _add(bench, OnFile("/in"))
+    for number in range(MOST_WAITING):
+        _accept(store, str(number), content=b"/in/a%d\n" % number)
+    _accept(store, "more", content=b"/in/b\n")
+    _accept(store, "and more", content=b"/in/c\n")
+    last = _requests(store)[-1]
+    assert store.requests.event_input(last.run_id) == b"/in/a99\n/in/b\n/in/c\n"
+    assert last.input_bytes == len(b"/in/a99\n/in/b\n/in/c\n")
+
+
+def test_joined_inputs_keep_within_the_size_of_one() -> None:
+    first, line = b"/in/first\n", b"/in/0123456789\n"
+    joined = joined_input(first, line * 100_000)
+    assert len(joined) <= MOST_INPUT_BYTES
+    *paths, last = joined.splitlines(keepends=True)
+    assert (paths[0], set(paths[1:]), last) == (
+        first,
+        {line},
+        b"# and more, for which there is no room here\n",
+    )
+    assert MOST_INPUT_BYTES - len(joined) < len(line)
+    assert joined_input(joined, b"/in/later\n") == joined
+
+
+def test_a_folded_event_is_counted_once(bench: Bench, store: Store) -> None:
+    _add(bench, OnFile("/in"))
+    for number in range(MOST_WAITING):
+        _accept(store, str(number))
+    found = _accept(store, "more", content=b"/in/b\n")
+    assert _accept(store, "more", content=b"/in/b\n") == found
+    last = _requests(store)[-1]
+    assert (last.folded, store.requests.event_input(last.run_id)) == (1, b"/in/b\n")
+
+
+def test_an_event_that_was_replaced_is_not_accepted_again(bench: Bench, store: Store) -> None:
+    _add(bench, Several((Entry(_CALL, on_overlap=Overlap.LATEST),)))
+    for event_id in ("old", "new"):
+        _accept(store, event_id, key="1", content=event_id.encode())
+    assert isinstance(_accept(store, "old", key="1"), Accepted)
+    (request,) = _requests(store)
+    assert (request.event_id, request.folded) == ("new", 1)
+    assert store.requests.event_input(request.run_id) == b"new"
+
+
+def test_folded_events_of_long_ago_are_forgotten(bench: Bench, store: Store) -> None:
+    _add(bench, Several((Entry(_CALL, on_overlap=Overlap.LATEST),)))
+    for event_id in ("first", "second"):
+        _accept(store, event_id, key="1")
+    later = Happening(job_id="job", key="1", event_id="third", at=START + 31 * 24 * 60 * _MINUTE)
+    with store.transaction():
+        accept(store, later)
+    rows = store.database.rows("SELECT event_id FROM scheduler_folded_events")
+    assert rows == [("second",)]
 
 
 def test_a_delay_counts_from_the_event(bench: Bench, store: Store) -> None:

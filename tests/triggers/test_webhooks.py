@@ -167,8 +167,9 @@ def test_wrong_tokens_are_not_found_again_after_a_rest(door: Door) -> None:
     assert door.post("0" * 44).status == 404
 
 
-def test_one_job_receives_so_many_requests_at_once(door: Door) -> None:
+def test_one_job_receives_so_many_requests_at_once(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     token, other = door.add(), door.add("other")
+    monkeypatch.setattr("halo_scheduler.rules.event_requests.MOST_WAITING", 1_000)
     statuses = [door.post(token).status for _ in range(205)]
     assert statuses.count(429) == 5
     found = door.post(token)
@@ -201,10 +202,13 @@ def test_a_job_that_may_not_run_refuses(door: Door, stop: str, words: str) -> No
     assert not door.requests()
 
 
-def test_events_beyond_the_waiting_ones_are_folded_into_the_last(door: Door) -> None:
+def test_calls_beyond_the_waiting_ones_are_refused_so_that_nothing_is_lost(door: Door) -> None:
     token = door.add()
-    runs = [door.post(token).data for _ in range(101)]
-    assert runs[100] == {"run": runs[99]["run"], "folded": True}
+    for _ in range(100):
+        assert door.post(token).status == 202
+    refused = door.post(token, b"more")
+    assert (refused.status, refused.headers["Retry-After"]) == (429, "10")
+    assert refused.data == {"error": "100 calls wait for their run already; try again later"}
     assert len(door.requests()) == 100
 
 
@@ -323,18 +327,23 @@ def test_a_fault_of_one_request_is_not_that_of_the_others(
     door: Door, caplog: pytest.LogCaptureFixture
 ) -> None:
     token = door.add()
-    held, failed = threading.Event(), [0]
+    intake = door.watcher._listener._intake  # type: ignore[union-attr]  # it is open
+    began, batches = threading.Event(), [0]
 
     def fail_first() -> None:
-        held.wait()
-        failed[0] += 1
-        if failed[0] == 2:
+        batches[0] += 1
+        if batches[0] == 1:
+            began.set()
+            while intake._queue.qsize() < 5:
+                threading.Event().wait(0.001)
+        if batches[0] == 2:
             raise apsw.ConstraintError("what it was")
 
     door.beside = fail_first
     with ThreadPoolExecutor(6) as clients:
-        coming = [clients.submit(door.post, token, b"a secret text") for _ in range(6)]
-        held.set()
+        first = clients.submit(door.post, token, b"a secret text")
+        began.wait()
+        coming = [first, *(clients.submit(door.post, token, b"a secret text") for _ in range(5))]
         statuses = {one.result().status for one in coming}
     assert statuses == {202}
     door.beside = lambda: 1 / 0  # type: ignore[assignment]  # it fails before it returns
