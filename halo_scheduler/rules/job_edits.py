@@ -250,7 +250,7 @@ def _refuse_change(store: Store, record: JobRecord, spec: JobSpec) -> None:
 def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
     """Store a changed spec, and return the changed job, whose state is not stored yet."""
     edit.store.jobs.save_spec(record.id, spec, edit.now_ms)
-    edit.store.watch_states.forget(record.id)
+    edit.store.watch_states.forget(record.id, _unchanged_events(record.spec, spec))
     edit.note(EventKind.JOB_EDITED, record.id, before=record.spec.to_dict(), after=spec.to_dict())
     edited = _with_status(record, spec, edit.now_ms)
     old, new = record.spec.policy, spec.policy
@@ -261,6 +261,14 @@ def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
         edited = without_waiting(edited)
         _forget_deadlines(edit.store, record.id)
     return _planned_after_edit(edit, record, edited)
+
+
+def _unchanged_events(before: JobSpec, after: JobSpec) -> list[str]:
+    """Return the keys of the events that an edit leaves as they are: what was seen for them stays known."""
+    if after.enabled and not before.enabled:
+        return []
+    known = {entry.key: entry.schedule for entry in before.events}
+    return [entry.key for entry in after.events if known.get(entry.key) == entry.schedule]
 
 
 def _with_status(record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:

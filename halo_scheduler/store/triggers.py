@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple
 
@@ -135,6 +136,10 @@ class WatchStateTable:
             [(job_id, key, state) for (job_id, key), state in states.items()],
         )
 
-    def forget(self, job_id: str) -> None:
-        """Forget what was seen for a job: from now on only what happens later starts it."""
-        self._database.rows("DELETE FROM scheduler_watch_state WHERE job_id = ?", [job_id])
+    def forget(self, job_id: str, but_for: Iterable[str] = ()) -> None:
+        """Forget what was seen for a job, except for some keys: from now on only what happens later starts it."""
+        self._database.rows(
+            "DELETE FROM scheduler_watch_state "
+            "WHERE job_id = ? AND key NOT IN (SELECT value FROM json_each(?))",
+            [job_id, json.dumps(list(but_for))],
+        )

@@ -223,15 +223,33 @@ def test_the_state_of_an_event_that_is_not_followed_is_dropped(bench: Bench, lin
             scheduler.update_job("job", enabled=True),
         ),
         lambda scheduler: (scheduler.remove_job("job"), scheduler.restore_job("job")),
-        lambda scheduler: scheduler.update_job("job", description="edited"),
+        lambda scheduler: scheduler.update_job("job", schedule=OnSession(SessionEvent.LOGIN, "5m")),
     ],
 )
-def test_saving_resuming_and_restoring_begin_anew(
+def test_new_events_and_resumed_or_restored_jobs_begin_anew(
     bench: Bench, link: Link, begin_anew: Callable[[Scheduler], None]
 ) -> None:
     link.report([], {("job", ""): "session 1"})
     begin_anew(bench.scheduler)
     assert link.states() == {}
+
+
+def test_an_edit_of_something_else_keeps_what_was_seen(bench: Bench, link: Link) -> None:
+    link.report([], {("job", ""): "session 1"})
+    bench.scheduler.update_job("job", description="edited", policy=Policy(catch_up=CatchUp.SKIP))
+    assert link.states() == {("job", ""): "session 1"}
+
+
+def test_an_edit_of_one_event_keeps_what_was_seen_for_the_others(
+    bench: Bench, desk: _Desk, link: Link
+) -> None:
+    boot = OnSession(SessionEvent.BOOT)
+    bench.scheduler.update_job("job", schedule=[_LOGIN, boot])
+    desk.watching.follow()
+    link.report([], {("job", "1"): "session 1", ("job", "2"): "boot 1"})
+    bench.scheduler.update_job("job", schedule=[_LOGIN, replace(boot, delay="5m")])
+    desk.watching.follow()
+    assert link.states() == {("job", "1"): "session 1"}
 
 
 def test_the_end_of_a_pause_begins_anew(bench: Bench, link: Link) -> None:
