@@ -14,7 +14,7 @@ from datetime import date, datetime, time
 from halo_scheduler.errors import PhraseParseError, ScheduleError
 from halo_scheduler.grammar.checks import require_instant, require_text
 from halo_scheduler.grammar.english import shown
-from halo_scheduler.grammar.interval import SECOND_MS, format_interval
+from halo_scheduler.grammar.interval import DAY_MS, SECOND_MS, format_interval, interval_in_words
 from halo_scheduler.grammar.phrases.times import TimeOfDay, in_part_of_day, read_duration, read_time
 from halo_scheduler.grammar.phrases.tokens import (
     EXAMPLES,
@@ -132,8 +132,13 @@ def _without_zone(cursor: Cursor, zone: str | None, schedule: Schedule) -> Sched
 
 def _from_now(cursor: Cursor, now_ms: int) -> Once | None:
     start = cursor.position
-    cursor.accept("once")
+    is_once = bool(cursor.accept("once"))
     if cursor.accept("in") and (ahead_ms := read_duration(cursor)) is not None:
+        if is_once and ahead_ms >= DAY_MS:
+            length = interval_in_words(ahead_ms)
+            raise cursor.refusal(
+                "it is not clear whether this is one run or many", f"in {length}", f"every {length}"
+            )
         cursor.accept_all("from now")
         if cursor.is_over:
             return Once(require_instant("", now_ms + ahead_ms))

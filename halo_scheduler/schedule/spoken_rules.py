@@ -5,7 +5,14 @@ from __future__ import annotations
 from halo_scheduler.grammar.english import WEEKDAYS, ordinal
 from halo_scheduler.grammar.interval import HOUR_MS
 from halo_scheduler.grammar.phrases.days import read_days
-from halo_scheduler.grammar.phrases.times import PARTS_OF_DAY, UNITS, read_duration, read_time, read_times
+from halo_scheduler.grammar.phrases.times import (
+    PARTS_OF_DAY,
+    UNITS,
+    read_duration,
+    read_time,
+    read_times,
+    take_named_minutes,
+)
 from halo_scheduler.grammar.phrases.tokens import ORDINALS, WEEKDAY_WORDS, Cursor, TokenKind
 from halo_scheduler.model import Schedule, Several
 from halo_scheduler.schedule.spoken_building import Rule, build_schedule, two_schedules
@@ -75,10 +82,10 @@ def _past(cursor: Cursor, rule: Rule) -> bool:
 def _past_minute(cursor: Cursor) -> int | None:
     if (token := cursor.take_kind(TokenKind.PAST)) is not None:
         return int(token.text[1:])
-    cursor.accept("a")
-    named = {"half": 30, "quarter": 15}.get(cursor.accept("half", "quarter"))
+    named = take_named_minutes(cursor)
     minute = cursor.number() if named is None else named
-    cursor.accept("minutes", "minute", "min")
+    if named is None:
+        cursor.accept("minutes", "minute", "min")
     if minute is None or not cursor.accept("past"):
         return None
     if cursor.is_over or cursor.peek().text == ",":
@@ -104,6 +111,8 @@ def _counted_pace(cursor: Cursor, rule: Rule) -> bool:
     step = 2 if cursor.accept("other") else _ordinal(cursor)
     if step is not None:
         _require_no_weekday(cursor, step)
+        if step == 1 and cursor.peek().text in UNITS:
+            raise cursor.refusal("the first one of what is not clear", "the first day of the month at 9:00")
         unit_ms = cursor.accept_from(UNITS)
         if unit_ms is None:
             cursor.position = start

@@ -160,6 +160,44 @@ def test_no_word_of_a_phrase_can_be_replaced_by_nonsense() -> None:
             assert _meaning(nonsense) is None, nonsense
 
 
+_STRAY = (
+    *(
+        "from",
+        "to",
+        "first",
+        "second",
+        "half",
+        "quarter",
+        "not",
+        "never",
+        "about",
+        "also",
+        "again",
+        "twice",
+        "no",
+    ),
+    *("hour", "9", "17", "2027", "+", "-", "(", "#", "xyzzy"),
+    *("in a repeated hour", "if possible", "except on holidays", "for a week", "5 times", "in even months"),
+)
+# A word that says what the phrase says anyway, or the first time of a list that has it.
+_SAYS_THE_SAME = re.compile(
+    r"and also|, (on )?(9|17)\b|(from|half past|quarter past|quarter to) |"
+    r"first.*1st|1st.*first|every first hour|\b(9|17)\b.*\b\3\b"
+)
+
+
+@pytest.mark.parametrize("stray", _STRAY)
+def test_no_word_between_the_others_is_ignored(stray: str) -> None:
+    ignored = []
+    for phrase in _WORDS:
+        words = phrase.split()
+        for index in range(1, len(words)):
+            longer = " ".join([*words[:index], stray, *words[index:]])
+            if not _SAYS_THE_SAME.search(longer) and _meaning(longer) == _meaning(phrase):
+                ignored.append(longer)
+    assert not ignored
+
+
 _SPAN = re.compile(r"every .*(between|from|[0-9]-[0-9])|hourly (from|between)|every hour 9-17")
 
 
@@ -195,6 +233,10 @@ def test_another_number_is_another_meaning_or_is_refused() -> None:
         ("every hour on the hour at :30", "“on the hour” has no effect"),
         ("24 Dec 2026 at 18:00 -03:30 in Europe/Paris", "time zone"),
         ("every evening every night at 20:00", "two schedules"),
+        ("every first day at 9:00", "the first one of what is not clear"),
+        ("quarter minute past every hour", "not understood"),
+        ("every from weekday at 9:00", "not understood"),
+        ("once in 3 days", "one run or many"),
     ],
 )
 def test_a_clause_without_effect_is_refused_with_the_reason(phrase: str, reason: str) -> None:

@@ -132,14 +132,16 @@ def _period(cursor: Cursor, days: Days) -> bool:
 
 def _weekdays(cursor: Cursor, days: Days, *, after_every: bool) -> bool:
     start = cursor.position
-    cursor.accept("from")
+    has_from = bool(cursor.accept("from"))
     if cursor.peek().text in _WORKDAYS:
         raise cursor.refusal(
             "holidays are not known here, so business days cannot be told; Monday to Friday are weekdays",
             "every weekday at 9:00",
         )
+    first = cursor.position
     found, is_repeated = _weekday_item(cursor)
-    if not found:
+    if not found or (has_from and cursor.position == first + 1):
+        # "From" begins a range.
         cursor.position = start
         return False
     items = 1

@@ -211,10 +211,9 @@ def _with_half(cursor: Cursor, time: TimeOfDay) -> TimeOfDay:
 def _time_past(cursor: Cursor) -> TimeOfDay | None:
     """Return the time of "half past nine", "quarter to 9" or "10 minutes past 9"."""
     start = cursor.position
-    cursor.accept("a")
-    named = _NAMED_MINUTES.get(cursor.accept(*_NAMED_MINUTES))
+    named = take_named_minutes(cursor)
     minutes = cursor.number() if named is None else named
-    is_count = bool(cursor.accept("minutes", "minute", "min")) or named is not None
+    is_count = named is not None or bool(cursor.accept("minutes", "minute", "min"))
     side = cursor.accept("past", "to") if minutes is not None else ""
     hour = cursor.number() if side else None
     # "9 to 17" is a range.
@@ -233,6 +232,13 @@ def _time_past(cursor: Cursor) -> TimeOfDay | None:
 
 
 _NAMED_MINUTES = {"half": 30, "quarter": 15}
+
+
+def take_named_minutes(cursor: Cursor) -> int | None:
+    """Take "half" or "a quarter" and return its minutes."""
+    if cursor.peek(1).text == "quarter":
+        cursor.accept("a")
+    return cursor.accept_from(_NAMED_MINUTES)
 
 
 # --- Parts of the day ---------------------------------------------------------------------------------
