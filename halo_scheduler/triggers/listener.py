@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
-from waitress.task import ThreadedTaskDispatcher
+from waitress.task import ThreadedTaskDispatcher, WSGITask
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.model.webhooks import ListenerState, Place
@@ -55,6 +56,17 @@ _DRAINED_AT_ONCE = 64 << 10
 _RETRIES_S = (0.2, 1.0, 5.0, 15.0)
 
 
+class _Task(WSGITask):
+    """Closes the connection after a refusal, so that clients without an address cannot keep others out."""
+
+    logger = _NO_LOG
+
+    def build_response_header(self) -> bytes:
+        if isinstance(self.request, HTTPRequestParser) and not self.status.startswith("2"):
+            self.request.headers = {**self.request.headers, "CONNECTION": "close"}
+        return super().build_response_header()
+
+
 class Channel(HTTPChannel):
     """A connection that knows since when it waits for its client.
 
@@ -62,17 +74,13 @@ class Channel(HTTPChannel):
     """
 
     logger = _NO_LOG
+    task_class = _Task
 
     def __init__(self, *given: Any, **named: Any) -> None:
         self.waits_since = time.monotonic()
         self._was_refused = False
         self._is_draining = False
         super().__init__(*given, **named)
-
-    def received(self, data: bytes) -> bool:
-        if self.request is None:
-            self.waits_since = time.monotonic()
-        return super().received(data)
 
     def service(self) -> None:
         self._was_refused = self.requests[0].error is not None

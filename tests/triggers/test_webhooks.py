@@ -390,10 +390,28 @@ def test_a_client_that_goes_on_byte_by_byte_is_cut(door: Door, begun: bytes) -> 
         assert _drip_until_cut(connection)
 
 
-def _drip_until_cut(connection: socket.socket) -> bool:
+@pytest.mark.usefixtures("impatient")
+def test_a_client_that_sends_only_blank_lines_is_cut(door: Door) -> None:
+    with door.connect() as connection:
+        connection.settimeout(0.02)
+        assert _drip_until_cut(connection, b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_whoever_is_refused_does_not_keep_the_connection(door: Door, version: str) -> None:
+    wrong = f"POST /hook/{'0' * 44} HTTP/{version}\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"
+    with door.connect() as connection:
+        connection.sendall(wrong.encode())
+        answer = _read_answer(connection)
+        assert b" 404 " in answer
+        assert answer.count(b"\r\nConnection: close\r\n") == answer.lower().count(b"\r\nconnection:") == 1
+        assert connection.recv(1_000) == b""
+
+
+def _drip_until_cut(connection: socket.socket, drop: bytes = b"x") -> bool:
     for _ in range(1_000):
         try:
-            connection.sendall(b"x")
+            connection.sendall(drop)
             if connection.recv(1_000) == b"":
                 return True
         except TimeoutError:
