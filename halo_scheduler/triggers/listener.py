@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 
@@ -56,6 +56,17 @@ _DRAINED_AT_ONCE = 64 << 10
 _RETRIES_S = (0.2, 1.0, 5.0, 15.0)
 
 
+class _Parser(HTTPRequestParser):
+    """Refuses a body whose end could be read in two ways: a program in front of Halo may read the other one."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        super().parse_header(header_plus)
+        # waitress takes the encoding away where it reads it.
+        is_ignored = "TRANSFER_ENCODING" in self.headers
+        if is_ignored or (self.chunked and "CONTENT_LENGTH" in self.headers):
+            raise ParsingError("the length of the body is ambiguous")
+
+
 class _Task(WSGITask):
     """Closes the connection after a refusal, so that clients without an address cannot keep others out."""
 
@@ -74,6 +85,7 @@ class Channel(HTTPChannel):
     """
 
     logger = _NO_LOG
+    parser_class = _Parser
     task_class = _Task
 
     def __init__(self, *given: Any, **named: Any) -> None:

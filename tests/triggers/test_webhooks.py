@@ -462,6 +462,11 @@ def test_many_idle_connections_do_not_keep_others_out(door: Door, monkeypatch: p
         (b"POST /hook/x HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", b"501"),
         (b"POST /hook/x HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n", b"431"),
         (b"POST /hook/x\r\n\x00: y\r\n\r\n", b"400"),
+        (
+            b"POST /hook/x HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            b"400",
+        ),
+        (b"POST /hook/x HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", b"400"),
     ],
 )
 def test_malformed_requests_get_a_status(door: Door, sent: bytes, status: bytes) -> None:
