@@ -18,8 +18,10 @@ from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.receiver import ChunkedReceiver
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
+from waitress.utilities import BadRequest
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.model.webhooks import ListenerState, Place
@@ -57,7 +59,21 @@ _RETRIES_S = (0.2, 1.0, 5.0, 15.0)
 
 
 class _Parser(HTTPRequestParser):
-    """Refuses a body whose end could be read in two ways: a program in front of Halo may read the other one."""
+    """Refuses a body whose end could be read in two ways: a program in front of Halo may read the other one.
+
+    It also refuses long lines between chunks, which waitress reads again from their beginning with each packet.
+    """
+
+    def received(self, data: bytes) -> int:
+        consumed = super().received(data)
+        if not self.completed and isinstance(self.body_rcv, ChunkedReceiver):
+            self._refuse_long_lines(self.body_rcv)
+        return consumed
+
+    def _refuse_long_lines(self, body: ChunkedReceiver) -> None:
+        if max(len(body.control_line), len(body.trailer)) > _MOST_HEADER_BYTES:
+            self.error = BadRequest("the lines between chunks are too long")
+            self.completed = True
 
     def parse_header(self, header_plus: bytes) -> None:
         super().parse_header(header_plus)
