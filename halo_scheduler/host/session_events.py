@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from jeepney import HeaderFields, MatchRule, Message, message_bus
+from jeepney import HeaderFields, MatchRule, Message, MessageType, message_bus
 
 from halo_scheduler.host.bus import (
     Bus,
+    BusConnection,
     BusError,
     BusStream,
     Callee,
+    CallError,
     ask,
     ask_properties,
     method_call,
@@ -121,9 +123,9 @@ def session_sources(interest: Interest) -> Mapping[str, Callable[[], EventSource
     """Return the functions that open what tells of sessions, sleep, network and power, by name."""
     sources = dict(linux_sources(interest))
     if interest.happenings & {Happening.WAKE, Happening.SESSION, Happening.UNLOCK}:
-        sources["logind"] = partial(Signals, Bus.SYSTEM, _logind_rules())
+        sources["logind"] = partial(Signals, Bus.SYSTEM, (LOGIND,), _logind_rules())
     if Happening.UNLOCK in interest.happenings:
-        sources["screen savers"] = partial(Signals, Bus.SESSION, _screen_saver_rules())
+        sources["screen savers"] = partial(Signals, Bus.SESSION, SCREEN_SAVERS, _screen_saver_rules())
     return sources
 
 
@@ -144,12 +146,14 @@ def _screen_saver_rules() -> list[MatchRule]:
 
 
 class Signals:
-    """Signals of one bus that say what happened; what happened before they were asked for is unknown."""
+    """Signals of services on one bus that say what happened; what happened before they were asked for is unknown."""
 
     is_urgent = False
 
-    def __init__(self, bus: Bus, rules: list[MatchRule]) -> None:
+    def __init__(self, bus: Bus, services: Collection[str], rules: Iterable[MatchRule]) -> None:
         """Start listening; `BusError` if there is no bus."""
+        self._bus = bus
+        self._services = services
         self._stream = BusStream(bus)
         for rule in rules:
             self._stream.send(message_bus.AddMatch(rule))
@@ -159,11 +163,30 @@ class Signals:
 
     def take(self) -> frozenset[Happening]:
         """Return what happened; `BusError` if the bus is gone."""
-        found = (_happening_of(message) for message in self._stream.receive())
+        messages = self._stream.receive()
+        signals = [item for item in messages if item.header.message_type is MessageType.signal]
+        # A bus also delivers what any other program addresses to us, whatever the rules.
+        senders = self._owners() if signals else frozenset()
+        found = (
+            _happening_of(item) for item in signals if item.header.fields.get(HeaderFields.sender) in senders
+        )
         return frozenset(happening for happening in found if happening is not None)
 
     def close(self) -> None:
         self._stream.close()
+
+    def _owners(self) -> frozenset[object]:
+        """Return the connections of the services that run."""
+        with BusConnection(self._bus) as connection:
+            return frozenset(owner for name in self._services for owner in _owner_of(connection, name))
+
+
+def _owner_of(connection: BusConnection, name: str) -> tuple[object, ...]:
+    """Return the connection of a service; nothing if it does not run."""
+    try:
+        return connection.call(method_call(_BUS, "GetNameOwner", "s", (name,)))
+    except CallError:
+        return ()
 
 
 def _happening_of(message: Message) -> Happening | None:

@@ -30,7 +30,7 @@ from jeepney import (
     new_signal,
 )
 from jeepney.bus import get_bus
-from jeepney.io.blocking import DBusConnection, Proxy, prep_socket
+from jeepney.io.blocking import DBusConnection, Proxy, open_dbus_connection, prep_socket
 from notification_server import private_bus
 
 _LIMIT_S = 30
@@ -152,6 +152,29 @@ class StandIn:
     def _send(self, message: Message) -> None:
         with self._lock:
             self._connection.send(message)
+
+
+class Forger:
+    """A program that addresses signals of a service to others."""
+
+    def __init__(self, buses: Buses) -> None:
+        self._connection = open_dbus_connection(buses.address)
+        self._bus = Proxy(message_bus, self._connection, timeout=_LIMIT_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def send_to_all(self, path: str, interface: str, member: str) -> None:
+        """Send a signal to each program on the bus; on return the bus has delivered it."""
+        for name in self._bus.ListNames()[0]:
+            if name.startswith(":"):
+                signal = new_signal(DBusAddress(path, interface=interface), member)
+                signal.header.fields[HeaderFields.destination] = name
+                self._connection.send(signal)
+        self._bus.ListNames()
 
 
 class PowerService(StandIn):

@@ -12,6 +12,7 @@ import pytest
 from process_probe import until
 from stand_in_services import (
     Buses,
+    Forger,
     LoginService,
     NetworkService,
     PowerService,
@@ -350,6 +351,20 @@ def test_unlocking_of_others_is_not_ours(buses: Buses, store: _Store, watcher: S
 
         def unlock_and_wake() -> None:
             logind.tell_of_unlocking("Unlock", "9")
+            logind.tell_of_sleep(is_going_to_sleep=False)
+
+        _until_reported(store, unlock_and_wake, "wake")
+        assert "unlock" not in store.kinds
+
+
+def test_what_others_send_in_the_name_of_logind_is_not_believed(
+    buses: Buses, store: _Store, watcher: SessionWatcher
+) -> None:
+    with LoginService(buses, sessions=("1",)) as logind, Forger(buses) as forger:
+        watcher.follow([_watched(SessionEvent.UNLOCK), _watched(SessionEvent.WAKE)])
+
+        def unlock_and_wake() -> None:
+            forger.send_to_all(logind.session_path("1"), f"{logind.NAME}.Session", "Unlock")
             logind.tell_of_sleep(is_going_to_sleep=False)
 
         _until_reported(store, unlock_and_wake, "wake")
