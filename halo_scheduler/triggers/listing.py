@@ -24,7 +24,8 @@ _MARK_LIMIT = 1 << 64
 _NS_PER_MS = 1_000_000
 _STRIDE = 100
 _REST_S = 0.000_1
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# With all that ends a line for some program: Python splits text also at a few characters beyond ASCII.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _VERSION = "1"
 _LONGEST_COMMENT = 64
 

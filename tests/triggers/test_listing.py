@@ -42,7 +42,8 @@ def test_a_link_as_the_folder_itself_is_followed(tmp_path: Path) -> None:
 
 
 def test_names_with_control_characters_are_left_out(tmp_path: Path) -> None:
-    for name in ("a\n.pdf", "b\r", "c\x1b[31m", "d\x7f", "ä ö", os.fsdecode(b"\xff")):
+    lines = ("e\x85", "f\u2028", "g\u2029")
+    for name in ("a\n.pdf", "b\r", "c\x1b[31m", "d\x7f", *lines, "ä ö", os.fsdecode(b"\xff")):
         (tmp_path / name).touch()
     assert _names(tmp_path) == {"ä ö", os.fsdecode(b"\xff")}
 
