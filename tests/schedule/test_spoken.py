@@ -248,6 +248,12 @@ def test_any_words_are_understood_or_refused(phrase: str) -> None:
         assert normal(parse_schedule(describe(schedule), now_ms=_NOW)) == normal(schedule)
 
 
+@pytest.mark.parametrize("phrase", ["every 1.{}h", "every {}.5 h", "on the {}th", "in {} minutes"])
+def test_a_number_of_thousands_of_digits_is_refused(phrase: str) -> None:
+    with pytest.raises(ScheduleError, match="cannot read"):
+        parse_schedule(phrase.format("9" * 5_000), now_ms=0, timezone="UTC")
+
+
 def test_a_long_phrase_is_refused() -> None:
     with pytest.raises(ScheduleError, match="longer than 10000"):
         parse_schedule("every " * 2_000, now_ms=_NOW)
