@@ -52,6 +52,8 @@ class Hint:
 
     deleted: set[str] = field(default_factory=set)
     count: int = 0
+    is_gone: bool = False
+    """Whether the folder itself was deleted; another one may have its name by now, and even its number."""
 
     @property
     def is_storm(self) -> bool:
@@ -100,11 +102,11 @@ class FolderEvents:
         return folder in self._watches
 
     def take(self) -> dict[str, Hint]:
-        """Return the hints since the last call; a folder with too many is followed no more."""
+        """Return the hints since the last call; a folder with too many, or a deleted one, is followed no more."""
         with self._lock:
             hints, self._hints = self._hints, {}
         for folder, hint in hints.items():
-            if hint.is_storm:
+            if hint.is_storm or hint.is_gone:
                 self._leave(folder)
         return hints
 
@@ -121,6 +123,7 @@ class FolderEvents:
             is_first = not self._hints
             hint = self._hints.setdefault(folder, Hint())
             hint.count += 1
+            hint.is_gone |= isinstance(event, DirDeletedEvent) and os.fsdecode(event.src_path) == folder
             if isinstance(event, FileDeletedEvent | FileMovedEvent) and not hint.is_storm:
                 hint.deleted.add(os.path.basename(os.fsdecode(event.src_path)))  # noqa: PTH119 - for each event
             is_urgent = hint.count == _STORM

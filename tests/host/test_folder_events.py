@@ -115,6 +115,29 @@ def test_a_folder_made_again_is_followed_again(desk: _Desk, tmp_path: Path) -> N
     assert desk.wait()
 
 
+def test_a_folder_made_again_with_the_same_number_is_followed_again(
+    desk: _Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_identity", lambda _folder: (1, 1))
+    folder = f"{tmp_path}/in/"
+    Path(folder).mkdir()
+    desk.events.follow({folder: False})
+    Path(folder).rmdir()
+    Path(folder).mkdir()
+    desk.collect(lambda _hint: not desk.events.is_followed(folder))
+    assert desk.events.follow({folder: False}) == {folder}
+    (Path(folder) / "a").touch()
+    desk.collect(lambda hint: hint.count == 1)
+
+
+def test_a_deleted_subfolder_is_not_the_folder(desk: _Desk, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    desk.events.follow({str(tmp_path): False})
+    (tmp_path / "in").rmdir()
+    assert desk.wait()
+    assert desk.events.is_followed(str(tmp_path))
+
+
 def test_a_folder_in_the_place_of_a_renamed_one_is_followed(desk: _Desk, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
