@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -101,6 +102,10 @@ class FolderEvents:
         """Return whether changes in a folder are reported."""
         return folder in self._watches
 
+    def fault(self, folder: str) -> str:
+        """Return why changes in a folder cannot be reported, as a clause; "" if they can, or need not be."""
+        return self._faults.get(folder, "")
+
     def take(self) -> dict[str, Hint]:
         """Return the hints since the last call; a folder with too many, or a deleted one, is followed no more."""
         with self._lock:
@@ -145,11 +150,12 @@ class FolderEvents:
             )
         except (OSError, RuntimeError) as error:
             # The user's inotify instances or watches are used up, or there is no thread left.
-            if self._faults.get(folder) != str(error):
+            fault = _fault_words(error)
+            if self._faults.get(folder) != fault:
                 _LOG.warning(
                     "Changes in %s are not reported, so it is read from time to time: %s", folder, error
                 )
-            self._faults[folder] = str(error)
+            self._faults[folder] = fault
             return False
         self._faults.pop(folder, None)
         self._watches[folder] = _Watch(handle, identity, FileModifiedEvent in kinds)
@@ -159,6 +165,15 @@ class FolderEvents:
         watch = self._watches.pop(folder, None)
         if watch is not None and self._observer is not None:
             self._observer.unschedule(watch.handle)
+
+
+def _fault_words(error: OSError | RuntimeError) -> str:
+    match getattr(error, "errno", None):
+        case errno.EMFILE:
+            return "too many programs watch files (the limit fs.inotify.max_user_instances)"
+        case errno.ENOSPC:
+            return "too many files are watched (the limit fs.inotify.max_user_watches)"
+    return str(error) or type(error).__name__
 
 
 class _Handler(FileSystemEventHandler):

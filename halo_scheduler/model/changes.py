@@ -64,6 +64,8 @@ class ChangeKind(StrEnum):
     ENGINE = "engine"
     SETTINGS = "settings"
     QUESTION = "question"
+    WATCH = "watch"
+    """An event is not watched as it should be, or is again."""
     STORE = "store"
     """The store can no longer be written, or can again."""
 

@@ -136,6 +136,8 @@ class SituationKind(StrEnum):
     PAUSED = "paused"
     CAPPED = "capped"
     RETRYING = "retrying"
+    TROUBLED = "troubled"
+    """An event that starts it is not watched as it should be."""
     FAILING = "failing"
     READY = "ready"
 
@@ -187,6 +189,8 @@ class Situation(NamedTuple):
     """The names of the jobs whose ends start it."""
     events: tuple[Schedule, ...] = ()
     """The events that start it."""
+    watch_trouble: str = ""
+    """Why one of these is not watched as it should be, as a clause."""
     errors: int = 0
     last_run_at: int | None = None
     last_outcome: Outcome | None = None
@@ -218,6 +222,8 @@ class Situation(NamedTuple):
         if self.next_source is Source.RETRY:
             # The failure counts only after the last attempt.
             return SituationKind.RETRYING
+        if self.watch_trouble:
+            return SituationKind.TROUBLED
         return SituationKind.FAILING if self.is_failing else SituationKind.READY
 
     @property

@@ -61,6 +61,8 @@ class NoticeKind(StrEnum):
     CAPPED = "capped"
     NOT_RUN = "not-run"
     """Its conditions were not met in time."""
+    TROUBLED = "troubled"
+    """An event that starts it is not watched as it should be."""
     CHAIN_BROKEN = "chain-broken"
     GAP = "gap"
     STORE = "store"
@@ -109,6 +111,7 @@ _OF_MANY = {
     NoticeKind.NEEDS_INPUT: "need you",
     NoticeKind.CAPPED: "reached their daily limit",
     NoticeKind.NOT_RUN: "did not run",
+    NoticeKind.TROUBLED: "have trouble with their events",
 }
 _FEWEST_OF_MANY = 3
 SAYS_LAST_LINE = frozenset({NoticeKind.SUCCEEDED, NoticeKind.FAILED, NoticeKind.DISABLED})
@@ -205,6 +208,21 @@ def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Se
         for link in broken
         if link.is_first_today
     ]
+
+
+def watch_notice(job: Job, situation: Situation, settings: Settings) -> Notice | None:
+    """Return the notification for an event that is not watched as it should be; None if all are."""
+    level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
+    if not situation.watch_trouble or level is Notify.NONE:
+        return None
+    words = "has trouble with its event"
+    return Notice(
+        kind=NoticeKind.TROUBLED,
+        title=f"{plain_line(job.name, max(_LONGEST_TITLE - len(words) - 1, _SHORTEST_NAME))} {words}",
+        text=_sentence(plain_line(situation.watch_trouble, _LONGEST_TEXT)),
+        job_id=job.id,
+        job_name=job.name,
+    )
 
 
 def gap_notice(gap: Gap) -> Notice | None:
@@ -361,7 +379,10 @@ def _reason(run: Run, error: str = "") -> str:
     text = plain_line(run.error or error, _LONGEST_ERROR)
     if not text and run.exit_code is not None:
         text = f"exit code {run.exit_code}"
-    text = text or "no error message"
+    return _sentence(text or "no error message")
+
+
+def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "…")) else ".")
 
 

@@ -69,6 +69,7 @@ class _Shared:
         self._asked_runs = table.asked_runs(now_ms)
         self._later_runs = table.later_runs(now_ms)
         self._delayed_events = table.delayed_events(now_ms)
+        self._watch_troubles = table.watch_troubles()
         self._predecessors = table.predecessors()
         self._reached_caps = table.reached_caps()
         self._has_quiet_times = table.has_quiet_times()
@@ -95,6 +96,7 @@ class _Shared:
             later_at=self._later_runs.get(line.id),
             after=self._predecessors.get(line.id, ()),
             events=tuple(entry.schedule for entry in events_of(line.schedule)),
+            watch_trouble=self._watch_troubles.get(line.id, ""),
             errors=line.errors,
             last_run_at=line.last_run_at,
             last_outcome=line.last_outcome,

@@ -223,6 +223,14 @@ class JobLineTable:
         )
         return {job_id: DelayedEvent(at, attempt) for job_id, at, attempt in rows}
 
+    def watch_troubles(self) -> dict[str, str]:
+        """Return why the event of each job that has such trouble is not watched as it should be, the oldest reason."""
+        return dict(
+            self._database.rows(
+                "SELECT job_id, text FROM scheduler_watch_trouble ORDER BY since DESC, key DESC"
+            )
+        )
+
     def predecessors(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the jobs that start each job which follows others."""
         rows = self._database.rows(

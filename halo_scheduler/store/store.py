@@ -20,7 +20,7 @@ from halo_scheduler.store.runs import RunTable, UsageTable
 from halo_scheduler.store.schema import open_to_read, open_up_to_date
 from halo_scheduler.store.secrets import SecretTable
 from halo_scheduler.store.settings import GroupTable, SettingTable
-from halo_scheduler.store.triggers import WatchStateTable, WebhookTable
+from halo_scheduler.store.triggers import WatchStateTable, WatchTroubleTable, WebhookTable
 
 
 class Store:
@@ -36,6 +36,7 @@ class Store:
     settings = cached_property(lambda self: SettingTable(self.database))
     groups = cached_property(lambda self: GroupTable(self.database))
     watch_states = cached_property(lambda self: WatchStateTable(self.database))
+    watch_troubles = cached_property(lambda self: WatchTroubleTable(self.database))
     requests = cached_property(lambda self: RequestTable(self.database))
     lease = cached_property(lambda self: LeaseTable(self.database))
     questions = cached_property(lambda self: QuestionTable(self.database))

@@ -111,6 +111,33 @@ def _webhook_of(row: Row) -> Webhook:
     )
 
 
+class WatchTroubleTable:
+    """Reads and writes why events are not watched as they should be."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keys(self) -> set[tuple[str, str]]:
+        """Return which events have trouble, by the ids of jobs and the keys of schedules."""
+        return set(self._database.rows("SELECT job_id, key FROM scheduler_watch_trouble"))
+
+    def of_job(self, job_id: str) -> str:
+        """Return what is wrong with the events of a job, the oldest trouble first; "" if nothing is."""
+        row = self._database.row(
+            "SELECT text FROM scheduler_watch_trouble WHERE job_id = ? ORDER BY since, key LIMIT 1", [job_id]
+        )
+        return "" if row is None else str(row[0])
+
+    def save(self, key: tuple[str, str], text: str, since: int) -> None:
+        self._database.rows(
+            "INSERT OR REPLACE INTO scheduler_watch_trouble (job_id, key, text, since) VALUES (?, ?, ?, ?)",
+            [*key, text, since],
+        )
+
+    def forget(self, keys: Iterable[tuple[str, str]]) -> None:
+        self._database.run_many("DELETE FROM scheduler_watch_trouble WHERE job_id = ? AND key = ?", keys)
+
+
 class WatchStateTable:
     """Reads and writes what was seen last for a schedule of a job, by the job's id and the schedule's key.
 

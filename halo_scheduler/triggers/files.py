@@ -17,6 +17,7 @@ from halo_scheduler.model import FileEvent, OnFile
 from halo_scheduler.rules.event_requests import Happening
 from halo_scheduler.triggers.listing import FolderError, Listing, input_of, list_files, marks_of, pack, unpack
 from halo_scheduler.triggers.settling import Finding, Moment, Tracker
+from halo_scheduler.triggers.troubles import Troubles
 
 if TYPE_CHECKING:
     from halo_scheduler.host.folder_events import FolderEvents, Hint
@@ -117,6 +118,9 @@ class _Watch:
     own_work: int = 0
     """How many reports in a row were about files that the job itself wrote."""
     fault: str = ""
+    """Why its folder cannot be read."""
+    is_slowed: bool = False
+    """Whether its own runs start it again and again."""
     unsent: _Unsent | None = None
 
     @property
@@ -142,6 +146,7 @@ class FileRounds:
         self._wake = wake
         self._pool = DaemonPool()
         self._followed: Sequence[Watched] = ()
+        self._troubles = Troubles(link)
         self._watches: dict[Key, _Watch] = {}
         self._readings: queue.SimpleQueue[tuple[_Watch, Listing | FolderError]] = queue.SimpleQueue()
 
@@ -158,6 +163,8 @@ class FileRounds:
             if not watch.is_reading and watch.look_at <= self._clock.monotonic_ms():
                 self._look(watch)
         self._listen()
+        for watch in self._watches.values():
+            self._troubles.note(watch.watched, self._trouble_of(watch))
         now = self._clock.monotonic_ms()
         times = (watch.look_at - now for watch in self._watches.values() if not watch.is_reading)
         return max(min(times, default=_SAFE_POLL_MS), 0)
@@ -177,6 +184,7 @@ class FileRounds:
             _LOG.debug("What was seen last cannot be read yet: %s", error)
             return False
         self._followed = wanted
+        self._troubles.keep_only(wanted)
         return True
 
     def _kept_or_new(self, watched: Watched, states: Mapping[Key, str]) -> _Watch:
@@ -251,7 +259,7 @@ class FileRounds:
         """Compare what was read with what is known, report what has settled, and plan the next look."""
         now = self._clock.monotonic_ms()
         is_readable = isinstance(reading, Listing)
-        self._tell_fault(watch, "" if isinstance(reading, Listing) else str(reading))
+        watch.fault = "" if isinstance(reading, Listing) else str(reading)
         settles_at = self._report(watch, reading) if isinstance(reading, Listing) else None
         watch.heard = "" if watch.is_silent or watch.is_storm else _nearest_folder(watch.path)
         rest_ms = max(_REST_FACTOR * watch.cost_ms, _SHORTEST_REST_MS)
@@ -290,7 +298,7 @@ class FileRounds:
         """Return until when to hold back files that the job itself wrote: it would start itself for ever."""
         written_at = [moment.now_ms - age_ms for age_ms in finding.ages_ms]
         if not self._link.was_running(watch.watched.job_id, written_at):
-            watch.own_work = 0
+            watch.own_work, watch.is_slowed = 0, False
             return 0
         rounds = watch.own_work - _FREE_ROUNDS
         delay_ms = (
@@ -299,8 +307,7 @@ class FileRounds:
         until = moment.monotonic_ms - max(finding.ages_ms) + watch.event.settle_ms + delay_ms
         if until <= moment.monotonic_ms:
             watch.own_work += 1
-        elif rounds == 0:
-            self._tell_fault(watch, f"its own runs write the files in {watch.event.path} that start it")
+        watch.is_slowed = delay_ms > 0
         return until
 
     def _send(self, watch: _Watch, unsent: _Unsent) -> None:
@@ -318,10 +325,14 @@ class FileRounds:
         else:
             watch.tracker.accept(unsent.known)
 
-    def _tell_fault(self, watch: _Watch, fault: str) -> None:
-        if fault and fault != watch.fault:
-            self._link.tell(watch.watched.job_id, fault, self._clock.now_ms())
-        watch.fault = fault
+    def _trouble_of(self, watch: _Watch) -> str:
+        """Return why an event is not watched as it should be; "" if it is."""
+        if watch.fault:
+            return watch.fault
+        if watch.is_slowed:
+            return f"its own runs write the files in {watch.event.path} that start it, so it starts less and less often"
+        reason = self._events.fault(watch.heard)
+        return f"changes in {watch.event.path} are noticed late: {reason}" if reason else ""
 
 
 def _happening(watch: _Watch, names: Sequence[str], now_ms: int) -> Happening:

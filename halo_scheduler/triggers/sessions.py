@@ -17,6 +17,7 @@ from halo_scheduler.host import observer
 from halo_scheduler.host.machine_state import runs_on_mains
 from halo_scheduler.model import Event, OnSession, SessionEvent
 from halo_scheduler.rules.event_requests import Happening
+from halo_scheduler.triggers.troubles import Troubles
 
 if TYPE_CHECKING:
     from halo_scheduler.triggers.watching import Key, Link, Watched
@@ -81,8 +82,12 @@ def refusal(event: Event) -> str:
         return ""
     if sys.platform != "linux":
         return f"{_NAMES[event.on]} can only be observed on Linux"
-    reason = _missing(event.on, _senses())
-    return f"{_NAMES[event.on]} cannot be observed here: {reason}" if reason else ""
+    return _trouble(event.on, _senses())
+
+
+def _trouble(event: SessionEvent, senses: Senses) -> str:
+    reason = _missing(event, senses)
+    return f"{_NAMES[event]} cannot be observed here: {reason}" if reason else ""
 
 
 _NAMES = {
@@ -168,6 +173,7 @@ class SessionRounds:
         self._unsent: list[tuple[list[Happening], dict[Key, str]]] = []
         self._was: dict[SessionEvent, bool | None] = {}
         self._unlocked_at: int | None = None
+        self._troubles = Troubles(link)
 
     @property
     def interest(self) -> observer.Interest:
@@ -177,6 +183,7 @@ class SessionRounds:
     def follow(self, wanted: Sequence[Watched]) -> None:
         """Watch these events, and no others."""
         self._wanted, self._is_new = wanted, True
+        self._troubles.keep_only(wanted)
         # What is so already did not just happen.
         self._was = {
             kind: self._was[kind] if kind in self._was else self._state_of(kind)
@@ -209,6 +216,7 @@ class SessionRounds:
         try:
             if self._is_new:
                 self._compare_sessions()
+                self._note_troubles()
                 self._is_new = False
             while self._unsent:
                 self._link.report(*self._unsent[0])
@@ -223,6 +231,13 @@ class SessionRounds:
 
     def _entries(self, kind: SessionEvent) -> Iterable[Watched]:
         return (item for item in self._wanted if isinstance(item.event, OnSession) and item.event.on is kind)
+
+    def _note_troubles(self) -> None:
+        """Tell which events cannot be observed: what tells of them may go and come back."""
+        for kind in self._kinds():
+            trouble = _trouble(kind, self._senses)
+            for entry in self._entries(kind):
+                self._troubles.note(entry, trouble)
 
     # --- What is known by an id ----------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
 from halo_scheduler.model import CatchUp, Event, OnFile, OnSession, OnWebhook
-from halo_scheduler.model.changes import Change, changes_of
+from halo_scheduler.model.changes import Change, ChangeKind, changes_of
 from halo_scheduler.model.schedules import events_of
 from halo_scheduler.model.webhooks import Place
 from halo_scheduler.rules.event_requests import Accepted, Happening, Refused, accept, find_event
@@ -60,6 +60,13 @@ class Report(Protocol):
         """Store events and what was seen last; `beside` writes more in the same transaction."""
 
 
+class Tell(Protocol):
+    """Says what keeps an event from being watched as it should be."""
+
+    def __call__(self, job_id: str, text: str, now_ms: int, key: str = "", /) -> bool:
+        """Store the trouble of an event, as a clause, or "" once it is over; return whether that worked."""
+
+
 class Watcher(Protocol):
     """Watches all events of one kind."""
 
@@ -93,8 +100,7 @@ class Link:
     """Whether runs of a job were under way at all of some instants."""
     catches_up: Callable[[str], bool] = lambda _job_id: True
     """Whether what happened to a job while no engine ran counts."""
-    tell: Callable[[str, str, int], None] = lambda _job_id, _text, _now_ms: None
-    """Write into a job's journal why its event is not watched as it should be; the text ends a sentence."""
+    tell: Tell = lambda _job_id, _text, _now_ms, _key="": True
 
 
 def refusal(event: Event) -> str:
@@ -158,14 +164,17 @@ class Reporter:
             record = self._open().jobs.get(job_id)
         return record is not None and record.spec.policy.catch_up is not CatchUp.SKIP
 
-    def tell(self, job_id: str, text: str, now_ms: int) -> None:
-        """Write into a job's journal why an event is not watched as it should; only logged without the store."""
-        _LOG.warning("An event of job %s: %s", job_id, text)
+    def tell(self, job_id: str, text: str, now_ms: int, key: str = "") -> bool:
+        """Store the trouble of an event for all who show the job, or that it is over; return whether that worked."""
         with self._lock, suppress(StoreUnavailableError):
             store = self._open()
             with store.transaction():
+                self._require_own_lease(store)
                 if store.jobs.get(job_id) is not None:
-                    store.events.append(now_ms, EventKind.WATCH_TROUBLE, job_id, text=text)
+                    note_trouble(store, (job_id, key), text, now_ms)
+            self._stored([Change(ChangeKind.WATCH, job_id=job_id)])
+            return True
+        return False
 
     def close(self) -> None:
         """Close the connection; later reports are refused."""
@@ -197,6 +206,16 @@ class Reporter:
             if entry is not None and entry.schedule == self._followed.get((job_id, key)):
                 kept[job_id, key] = state
         return kept
+
+
+def note_trouble(store: Store, key: Key, text: str, now_ms: int) -> None:
+    """Store what keeps an event from being watched as it should be; "" if that is over."""
+    if not text:
+        store.watch_troubles.forget([key])
+        return
+    _LOG.warning("An event of job %s: %s", key[0], text)
+    store.watch_troubles.save(key, text, now_ms)
+    store.events.append(now_ms, EventKind.WATCH_TROUBLE, key[0], text=text)
 
 
 class _Open(NamedTuple):
@@ -242,6 +261,7 @@ class Watching:
         self._place: Place | None = None
         self._open: dict[str, _Open] = {}
         self._faults: dict[str, str] = {}
+        self._has_begun = False
 
     def follow(self) -> None:
         """Watch the events of the active jobs; without a change since the last call this is one lookup.
@@ -250,6 +270,9 @@ class Watching:
         """
         seen = self._store.jobs.with_events()
         place = self._store.settings.webhook_place() if seen else None
+        if not self._has_begun:
+            self._keep_troubles(())
+            self._has_begun = True
         if (seen, place) == (self._seen, self._place) and not self._faults:
             return
         wanted = _by_kind(seen)
@@ -259,6 +282,8 @@ class Watching:
         for kind in self._open.keys() - (wanted.keys() - moved):
             self._open.pop(kind).close()
         self._place = place
+        self._faults = {kind: fault for kind, fault in self._faults.items() if kind in wanted}
+        self._keep_troubles([entry for entries in wanted.values() for entry in entries])
         for kind, entries in wanted.items():
             self._follow_kind(kind, entries)
         self._seen = seen
@@ -271,17 +296,37 @@ class Watching:
 
     def _follow_kind(self, kind: str, entries: list[Watched]) -> None:
         """Let a watcher follow events; if it cannot be opened, the next call tries again."""
+        fault = ""
         try:
             opened = self._open.get(kind) or self._open_watcher(kind)
             opened.reporter.follow(entries)
             if entries != opened.entries:
                 opened.watcher.follow(entries)
             self._open[kind] = opened._replace(entries=entries)
-            self._faults.pop(kind, None)
         except Exception as error:  # noqa: BLE001 - the jobs with times run in any case
-            if self._faults.get(kind) != str(error):
+            fault = str(error) or type(error).__name__
+            if self._faults.get(kind) != fault:
                 _LOG.error("Events of the kind %s cannot be watched.", kind, exc_info=error)
-            self._faults[kind] = str(error)
+        if fault != self._faults.get(kind, ""):
+            self._tell_all(entries, f"it cannot be watched: {fault}" if fault else "")
+        if fault:
+            self._faults[kind] = fault
+        else:
+            self._faults.pop(kind, None)
+
+    def _keep_troubles(self, wanted: Sequence[Watched]) -> None:
+        """Forget the troubles of all other events."""
+        gone = self._store.watch_troubles.keys() - {(entry.job_id, entry.key) for entry in wanted}
+        if gone:
+            with self._store.transaction():
+                self._store.watch_troubles.forget(gone)
+
+    def _tell_all(self, entries: Sequence[Watched], text: str) -> None:
+        """Say what is wrong with events, or that nothing is any more."""
+        with self._store.transaction():
+            for entry in entries:
+                note_trouble(self._store, (entry.job_id, entry.key), text, self._clock.now_ms())
+        self._stored([Change(ChangeKind.WATCH, job_id=entry.job_id) for entry in entries])
 
     def _open_watcher(self, kind: str) -> _Open:
         path = self._store.database.path

@@ -192,7 +192,11 @@ def _verdict(store: Store, record: JobRecord, now_ms: int) -> Verdict:
 
 
 def _trouble_with_events(store: Store, record: JobRecord, now_ms: int) -> Iterator[str]:
-    """Yield when and why an event could last not be watched as it should."""
+    """Yield why an event is not watched as it should be, or when that was last so."""
+    standing = store.watch_troubles.of_job(record.id)
+    if standing:
+        yield f"Watching its event has trouble: {plain_line(standing, _LONGEST_TROUBLE)}."
+        return
     told = store.events.last(record.id, EventKind.WATCH_TROUBLE) if record.spec.events else None
     if told is not None:
         text = plain_line(str(told.detail.get("text", "")), _LONGEST_TROUBLE)

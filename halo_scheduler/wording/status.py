@@ -18,8 +18,14 @@ _MOST_NAMED = 2
 _MOST_HOLDERS = 3
 _LONGEST_NAME = 60
 _LONGEST_REASON = 120
+_LONGEST_TROUBLE = 200
 _MANUALLY = " · manual run"
-_RESTING = (SituationKind.READY, SituationKind.FAILING, SituationKind.RETRYING)
+_RESTING = (
+    SituationKind.READY,
+    SituationKind.FAILING,
+    SituationKind.RETRYING,
+    SituationKind.TROUBLED,
+)
 _HELD = {
     SkipReason.NEEDS_INPUT: "on hold until you answer",
     SkipReason.CAP: "daily limit reached",
@@ -66,7 +72,12 @@ def status_words(situation: Situation, now_ms: int) -> str:
         case SituationKind.CAPPED:
             return _HELD[SkipReason.CAP]
         case _:
-            return str(kind)
+            return trouble_words(situation) if kind is SituationKind.TROUBLED else str(kind)
+
+
+def trouble_words(situation: Situation) -> str:
+    """Return why an event of a job is not watched as it should be: "trouble: ~/Inbox cannot be read"."""
+    return f"trouble: {plain_line(situation.watch_trouble, _LONGEST_TROUBLE)}"
 
 
 def next_words(situation: Situation, now_ms: int) -> str:
@@ -77,7 +88,9 @@ def next_words(situation: Situation, now_ms: int) -> str:
             return waiting_words(situation.waiting, now_ms)
         case SituationKind.NEEDS_INPUT if situation.status is JobStatus.IDLE:
             return _HELD[SkipReason.NEEDS_INPUT]
-        case SituationKind.READY | SituationKind.FAILING | SituationKind.RETRYING:
+        case SituationKind.TROUBLED if situation.starts_at is None:
+            return status_words(situation, now_ms)
+        case kind if kind in _RESTING:
             return _planned_words(situation, now_ms)
         case SituationKind.RUNNING | SituationKind.WAITING | SituationKind.NEEDS_INPUT:
             return status_words(situation, now_ms)

@@ -30,6 +30,7 @@ from halo_scheduler.rules.notices import (
     chain_notices,
     gap_notice,
     notice_of,
+    watch_notice,
     with_last_line,
 )
 from halo_scheduler.rules.statistics import Gap, GapKind
@@ -295,6 +296,20 @@ def _gap(began: str, ended: str, kind: GapKind = GapKind.OFF) -> Gap:
     return Gap(
         began_at=utc_ms(began), ended_at=utc_ms(ended), kind=kind, caught_up=3, missed=2, run_ids=("a", "b")
     )
+
+
+def test_an_event_that_is_not_watched_as_it_should_be_is_told() -> None:
+    situation = _situation(_JOB)._replace(watch_trouble="~/in cannot be read: permission denied")
+    assert watch_notice(_JOB, situation, Settings()) == Notice(
+        kind=NoticeKind.TROUBLED,
+        title="backup has trouble with its event",
+        text="~/in cannot be read: permission denied.",
+        job_id="1",
+        job_name="backup",
+    )
+    assert watch_notice(_JOB, _situation(_JOB), Settings()) is None
+    silent = replace(_JOB, policy=Policy(notify=Notify.NONE))
+    assert watch_notice(silent, situation, Settings()) is None
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,12 @@ class _Store:
             Path("/nowhere"),
             was_running=lambda _job_id, _instants: self.is_own_work,
             catches_up=lambda _job_id: self.catches_up,
-            tell=lambda _job_id, text, _now_ms: self.told.append(text),
+            tell=self.tell,
         )
+
+    def tell(self, _job_id: str, text: str, _now_ms: int, _key: str = "", /) -> bool:
+        self.told += [] if self.is_out_of_order else [text]
+        return not self.is_out_of_order
 
 
 class _Events(FolderEvents):
@@ -70,6 +74,10 @@ class _Events(FolderEvents):
         self.followed: dict[str, bool] = {}
         self.hints: dict[str, Hint] = {}
         self.refuses = False
+        self.reason = ""
+
+    def fault(self, _folder: str) -> str:
+        return self.reason
 
     def follow(self, folders: Mapping[str, bool]) -> set[str]:
         new = set() if self.refuses else folders.keys() - self.followed.keys()
@@ -366,10 +374,30 @@ def test_an_unreadable_folder_is_told_once_and_tried_again(
         assert desk.turn(1_000) <= 10_000
     assert desk.store.told == [f"{desk.folder} cannot be read: permission denied"]
     monkeypatch.undo()
+    desk.turn(10_000)
+    assert desk.store.told[1:] == [""]
     desk.write("a")
     desk.turn(10_000)
     desk.turn(2_000)
     assert desk.reported == [["a"]]
+
+
+def test_trouble_is_told_once_it_can_be_stored(desk: _Desk) -> None:
+    desk.want()
+    desk.events.reason = "too many files are watched"
+    desk.store.is_out_of_order = True
+    desk.turn(10_000)
+    assert not desk.store.told
+    desk.store.is_out_of_order = False
+    desk.turn(10_000)
+    desk.turn(10_000)
+    told = f"changes in {desk.folder} are noticed late: too many files are watched"
+    assert desk.store.told == [told]
+    desk.want(OnFile(str(desk.folder), "*.pdf"))
+    assert desk.store.told == [told]
+    desk.events.reason = ""
+    desk.turn(10_000)
+    assert desk.store.told == [told, ""]
 
 
 def test_a_silent_drive_is_read_on_a_thread_of_its_own(desk: _Desk) -> None:
@@ -445,7 +473,8 @@ def test_a_job_that_starts_itself_is_slowed_and_told(desk: _Desk) -> None:
     desk.want()
     desk.store.is_own_work = True
     assert [_round(desk, number) for number in range(11)] == [*range(1, 11), 10]
-    assert desk.store.told == [f"its own runs write the files in {desk.folder} that start it"]
+    (told,) = desk.store.told
+    assert told.startswith(f"its own runs write the files in {desk.folder} that start it, so it starts less")
     desk.turn(10_000)
     assert len(desk.reported) == 11
     assert _round(desk, 11, 12_000) == 11

@@ -95,11 +95,16 @@ class _Desk:
         self.clock = ManualClock(_NOW)
         self.store = _Store()
         self.computer = _Computer()
+        self.told: list[tuple[str, str]] = []
         self.begin()
+
+    def _tell(self, _job_id: str, text: str, _now_ms: int, key: str = "", /) -> bool:
+        self.told.append((key, text))
+        return True
 
     def begin(self) -> None:
         """Begin as a new engine does."""
-        link = Link(self.store.report, self.store.states, self.clock, Path("/nowhere"))
+        link = Link(self.store.report, self.store.states, self.clock, Path("/nowhere"), tell=self._tell)
         self.rounds = SessionRounds(link, self.computer.senses())
 
     def follow(self, *kinds: SessionEvent) -> bool:
@@ -143,6 +148,20 @@ def test_without_a_boot_id_no_boot_is_known(desk: _Desk) -> None:
     desk.computer.boot_id = ""
     desk.follow(SessionEvent.BOOT)
     assert not desk.store.kept
+
+
+def test_what_tells_of_an_event_may_go_and_come_back(desk: _Desk) -> None:
+    desk.follow(SessionEvent.WAKE, SessionEvent.NETWORK)
+    desk.computer.is_told = False
+    for _ in range(2):
+        desk.rounds.again()
+        assert desk.rounds.report()
+    told = "wake-ups of the computer cannot be observed here: logind does not run"
+    assert desk.told == [("wake", told)]
+    desk.computer.is_told = True
+    desk.rounds.again()
+    desk.rounds.report()
+    assert desk.told == [("wake", told), ("wake", "")]
 
 
 def test_each_new_session_is_one_login(desk: _Desk) -> None:

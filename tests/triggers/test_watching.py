@@ -157,9 +157,14 @@ def test_a_watcher_that_cannot_be_opened_is_tried_again(
     desk.fault = "no more watches"
     desk.watching.follow()
     desk.watching.follow()
-    assert [record.message for record in caplog.records] == ["Events of the kind session cannot be watched."]
+    assert [record.message for record in caplog.records] == [
+        "Events of the kind session cannot be watched.",
+        "An event of job job: it cannot be watched: no more watches",
+    ]
+    assert _trouble(bench) == "it cannot be watched: no more watches"
     desk.fault = ""
     desk.watching.follow()
+    assert not _trouble(bench)
     assert len(stand_in_watchers) == 1
 
 
@@ -287,6 +292,39 @@ def test_runs_are_known_while_they_are_under_way(bench: Bench, link: Link) -> No
     assert not link.was_running("other", [START + 3_000])
 
 
+def _trouble(bench: Bench) -> str:
+    return bench.scheduler.jobs.situation("job").watch_trouble
+
+
+def test_trouble_with_an_event_is_the_situation_of_its_job(bench: Bench, desk: _Desk, link: Link) -> None:
+    assert link.tell("job", "/in cannot be read", START)
+    assert _trouble(bench) == "/in cannot be read"
+    for call in desk.posted:
+        call()
+    assert desk.stored == [Change(ChangeKind.WATCH, job_id="job")]
+    assert link.tell("job", "", START)
+    assert not _trouble(bench)
+
+
+def test_trouble_ends_with_the_watching_of_the_event(bench: Bench, desk: _Desk, link: Link) -> None:
+    link.tell("job", "/in cannot be read", START)
+    bench.scheduler.pause_job("job")
+    desk.watching.follow()
+    bench.scheduler.resume_job("job")
+    assert not _trouble(bench)
+
+
+def test_trouble_of_the_engine_before_is_forgotten(bench: Bench, link: Link) -> None:
+    link.tell("job", "/in cannot be read", START)
+    _Desk(bench).watching.follow()
+    assert not _trouble(bench)
+
+
+def test_trouble_that_cannot_be_stored_is_not_told(desk: _Desk, link: Link) -> None:
+    desk.watching.close()
+    assert not link.tell("job", "/in cannot be read", START)
+
+
 def test_trouble_with_an_event_is_written_into_the_journal(
     bench: Bench, link: Link, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -295,7 +333,8 @@ def test_trouble_with_an_event_is_written_into_the_journal(
     event = bench.scheduler._store.events.last("job", EventKind.WATCH_TROUBLE)
     assert event is not None
     assert (event.at, event.detail) == (START, {"text": "/in cannot be read"})
-    assert "An event of job gone: /in cannot be read" in caplog.text
+    assert "An event of job job: /in cannot be read" in caplog.text
+    assert "gone" not in caplog.text
 
 
 # --- Saving and running --------------------------------------------------------------------------------

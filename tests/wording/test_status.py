@@ -12,6 +12,7 @@ from halo_scheduler.model import (
     JobStatus,
     MainsPower,
     Network,
+    OnFile,
     Outcome,
     Situation,
     SituationKind,
@@ -42,6 +43,7 @@ _MINUTE = 60_000
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
 _SOON = {"next_run_at": _NOW + 4 * _MINUTE}
+_TROUBLE: dict[str, Any] = {"events": (OnFile("~/in"),), "watch_trouble": "~/in cannot be read"}
 _QUIET = Quiet(_NOW + _HOUR, QuietTime(name="Night"))
 _NETWORK = WaitingDetails(conditions=(Network(),))
 
@@ -78,6 +80,8 @@ _WAITS = _waiting(WaitingFor.CONDITION, details=_NETWORK)
         ({**_SOON, "errors": 2}, "failing", "failing", "in 4 min"),
         ({**_SOON, "errors": 1, "next_source": Source.RETRY}, "retrying", "retrying", "in 4 min"),
         ({**_SOON, "blocker": SkipReason.CAP}, "capped", "daily limit reached", "daily limit reached"),
+        (_TROUBLE, "troubled", "trouble: ~/in cannot be read", "trouble: ~/in cannot be read"),
+        ({**_TROUBLE, **_SOON}, "troubled", "trouble: ~/in cannot be read", "in 4 min"),
         ({"status": JobStatus.RUNNING}, "running", "running", "running"),
         ({"status": JobStatus.RUNNING, "question": "Which?"}, "running", "running", "running"),
         (
@@ -286,6 +290,7 @@ def test_since_when_a_run_waits_and_how_that_ends(waiting: Waiting, sentences: l
         ({}, "ready, manual only"),
         ({"after": ("mirror",)}, "ready, after mirror"),
         ({**_SOON, "errors": 1}, "failing, next run in 4 min"),
+        ({**_SOON, **_TROUBLE}, "trouble: ~/in cannot be read, next run in 4 min"),
         ({"status": JobStatus.RUNNING, "last_outcome": Outcome.SUCCESS}, "running"),
     ],
 )

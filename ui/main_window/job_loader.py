@@ -32,6 +32,7 @@ _JOB_KINDS = (
     ChangeKind.RUN_FINISHED,
     ChangeKind.RUN_PROGRESS,
     ChangeKind.QUESTION,
+    ChangeKind.WATCH,
     ChangeKind.SETTINGS,
 )
 

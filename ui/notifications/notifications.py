@@ -26,6 +26,7 @@ from halo_scheduler.rules.notices import (
     gap_notice,
     notice_of,
     trouble_notice,
+    watch_notice,
     with_last_line,
 )
 from halo_scheduler.rules.statistics import Gap
@@ -201,6 +202,7 @@ class Alerts(QObject):
         self._notifications = notifications
         self._seen: deque[str] = deque(maxlen=_REMEMBERED)
         self._chains_told: deque[Notice] = deque(maxlen=_REMEMBERED)
+        self._watches_told: dict[str, Notice | None] = {}
         self._began_at = self._gaps_told_until = backend.now_ms()
         self._alarms_told: deque[Alarm] = deque(maxlen=_REMEMBERED)
         self._gap_timer = QTimer(self)
@@ -238,7 +240,11 @@ class Alerts(QObject):
         if change.kind is ChangeKind.ENGINE:
             since = self._began_at
             self._backend.ask(lambda scheduler: scheduler.runs.alarms(since), self._notify_alarms, owner=self)
-        run_id = change.run_id
+        job_id, run_id = change.job_id, change.run_id
+        if change.kind is ChangeKind.WATCH and job_id is not None:
+            self._backend.ask(
+                lambda scheduler: (job_id, _watch_notice(scheduler, job_id)), self._notify_watch, owner=self
+            )
         if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
             return
         # A run is published again when one of its next jobs turns out to be missing.
@@ -255,11 +261,21 @@ class Alerts(QObject):
     def _notify(self, judged: tuple[Notice | None, bool]) -> None:
         notice, is_after_gap = judged
         if notice is not None:
-            self._gathered.append(notice)
-            if not self._gather.isActive():
-                self._gather.start()
+            self._collect(notice)
         if is_after_gap:
             self._gap_timer.start()
+
+    def _notify_watch(self, found: tuple[str, Notice | None]) -> None:
+        """Notify once about each trouble with an event, and again only after it was over."""
+        job_id, notice = found
+        if notice is not None and notice != self._watches_told.get(job_id):
+            self._collect(notice)
+        self._watches_told[job_id] = notice
+
+    def _collect(self, notice: Notice) -> None:
+        self._gathered.append(notice)
+        if not self._gather.isActive():
+            self._gather.start()
 
     def _show_gathered(self) -> None:
         """Show the collected notices; several jobs with the same message share one notification."""
@@ -311,6 +327,14 @@ def _chain_notices(scheduler: Scheduler, run_id: str) -> list[Notice]:
     if run is None or job is None:
         return []
     return chain_notices(run, job, broken, scheduler.settings.read())
+
+
+def _watch_notice(scheduler: Scheduler, job_id: str) -> Notice | None:
+    """Return the notification about an event of a job that is not watched as it should be."""
+    job, situation = scheduler.get_job(job_id), scheduler.jobs.situations([job_id]).get(job_id)
+    if job is None or situation is None:
+        return None
+    return watch_notice(job, situation, scheduler.settings.read())
 
 
 def _counts(run: Run) -> bool:

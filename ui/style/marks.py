@@ -57,6 +57,7 @@ _KINDS = {
     SituationKind.PAUSED: Mark(Shape.BARS, Tone.PAUSED),
     SituationKind.CAPPED: _LATE,
     SituationKind.RETRYING: _LATE,
+    SituationKind.TROUBLED: _LATE,
     SituationKind.FAILING: _LATE,
     SituationKind.READY: Mark(Shape.CIRCLE, Tone.OK),
 }

@@ -45,6 +45,7 @@ _KINDS = {
     SituationKind.PAUSED: ("⏸", None),
     SituationKind.CAPPED: ("▲", "yellow"),
     SituationKind.RETRYING: ("▲", "yellow"),
+    SituationKind.TROUBLED: ("▲", "yellow"),
     SituationKind.FAILING: ("▲", "yellow"),
     SituationKind.READY: ("●", "green"),
 }

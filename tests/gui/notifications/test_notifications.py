@@ -27,6 +27,7 @@ from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.rules.notices import Notice, NoticeAction, NoticeKind
+from halo_scheduler.triggers.watching import note_trouble
 from ui.backend.backend import Backend
 from ui.notifications.notifications import Alerts, Notifications
 
@@ -548,6 +549,26 @@ def test_a_run_reported_twice_notifies_once(stage: Stage, qtbot: QtBot) -> None:
     stage.scheduler.tick()
     qtbot.waitUntil(lambda: any(notice.title.startswith("other") for notice in stage.shown.notices))
     assert len([notice for notice in stage.shown.notices if notice.title.startswith("backup")]) == 1
+
+
+def test_trouble_with_an_event_is_told_once_until_it_is_over(stage: Stage, qtbot: QtBot) -> None:
+    job_id = stage.scheduler.add_job("backup", Every("1h"))
+    store, change = stage.scheduler._store, Change(ChangeKind.WATCH, job_id)
+
+    def note(text: str) -> None:
+        with store.transaction():
+            note_trouble(store, (job_id, ""), text, _NOW)
+        with qtbot.waitSignal(stage.backend.changed):
+            stage.backend.tell(change)
+
+    note("logind does not run")
+    qtbot.waitUntil(lambda: bool(stage.shown.notices))
+    note("logind does not run")
+    note("")
+    note("logind does not run")
+    qtbot.waitUntil(lambda: len(stage.shown.notices) == 2)
+    assert _kinds(stage) == [NoticeKind.TROUBLED] * 2
+    stage.backend.tell(Change(ChangeKind.WATCH, "gone"))
 
 
 def test_a_downtime_is_reported_once_with_its_missed_runs(stage: Stage, qtbot: QtBot) -> None:

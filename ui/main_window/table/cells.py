@@ -28,7 +28,13 @@ from halo_scheduler.rules.statistics import TrendPoint
 from halo_scheduler.schedule.calendar import QuietHours
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.measures import full_moment, moment_in_words, took_words, when_in_words
-from halo_scheduler.wording.status import next_words, status_sentence, status_words, waiting_sentences
+from halo_scheduler.wording.status import (
+    next_words,
+    status_sentence,
+    status_words,
+    trouble_words,
+    waiting_sentences,
+)
 from ui.style.wording import (
     ago,
     one_line,
@@ -215,6 +221,15 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
         lines.append(tr("Paused until {when}").format(when=full_moment(situation.paused_until)))
     if situation.next_source is not None and situation.next_run_at is not None:
         lines.append(source_words(situation.next_source))
+    lines += _obstacle_lines(job, situation, now_ms)
+    return lines or [sentence_case(status_words(situation, now_ms))]
+
+
+def _obstacle_lines(job: Job, situation: Situation, now_ms: int) -> list[str]:
+    """Return what keeps a planned run, or the run of an event, from starting as it should."""
+    lines = []
+    if situation.kind is SituationKind.TROUBLED:
+        lines.append(sentence_case(trouble_words(situation)))
     if situation.blocker is SkipReason.USER:
         lines.append(tr("This run will be skipped, because somebody asked for that."))
     if situation.question is not None:
@@ -223,7 +238,7 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
         lines.append(tr("Daily limit reached: this run will be skipped."))
     elif situation.quiet is not None:
         lines.append(quiet_words(job, situation.quiet, now_ms))
-    return lines or [sentence_case(status_words(situation, now_ms))]
+    return lines
 
 
 def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
