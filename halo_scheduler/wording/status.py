@@ -88,8 +88,8 @@ def next_words(situation: Situation, now_ms: int) -> str:
             return waiting_words(situation.waiting, now_ms)
         case SituationKind.NEEDS_INPUT if situation.status is JobStatus.IDLE:
             return _HELD[SkipReason.NEEDS_INPUT]
-        case SituationKind.TROUBLED if situation.starts_at is None:
-            return status_words(situation, now_ms)
+        case SituationKind.TROUBLED:
+            return f"{_planned_words(situation, now_ms)} · trouble"
         case kind if kind in _RESTING:
             return _planned_words(situation, now_ms)
         case SituationKind.RUNNING | SituationKind.WAITING | SituationKind.NEEDS_INPUT:

@@ -207,7 +207,8 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
             if upcoming != when:  # "manual only" is both.
                 click.echo(f"  next: {upcoming}")
             print_notes(scheduler, job, now_ms)
-        if job is not None and job.next_run_at is not None and scheduler.status().state != "running":
+        starts_itself = job is not None and (job.next_run_at is not None or bool(job.spec.events))
+        if starts_itself and scheduler.status().state != "running":
             warn_not_running()
 
 

@@ -20,6 +20,7 @@ from halo_scheduler.model import (
     InQuietTime,
     Job,
     JobStatus,
+    OnWebhook,
     ProcessAction,
     Question,
     Several,
@@ -76,9 +77,21 @@ def print_notes(scheduler: Scheduler, job: Job, now_ms: int) -> None:
         words = _literal_words(job.action) or _start_words(scheduler, job)
         if words:
             click.echo(f"{WAITS} {plain_line(words, _LONGEST_NOTE)}")
+    if any(isinstance(entry.schedule, OnWebhook) for entry in job.spec.events):
+        _print_missing_of_webhook(scheduler, job)
     known = {secret.name for secret in scheduler.secrets.list()}
     for name in sorted(_secret_names(job.action) - known):
         click.echo(f"{WAITS} the secret {name} isn't set; set it with: halo secret set {name}")
+
+
+def _print_missing_of_webhook(scheduler: Scheduler, job: Job) -> None:
+    """Print what it takes until other programs can call a job."""
+    if scheduler.webhooks.get(job.id) is None:
+        click.echo(
+            f"{WAITS} it has no address yet; make one with: halo webhook url {plain_line(job.name, _LONGEST_NOTE)}"
+        )
+    if not scheduler.settings.read().webhooks:
+        click.echo(f"{WAITS} webhooks are off; switch them on with: halo webhook on")
 
 
 def _literal_words(action: ProcessAction) -> str:

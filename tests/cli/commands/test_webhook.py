@@ -39,6 +39,18 @@ def _data(*arguments: str) -> Any:
     return json.loads(_webhook(*arguments, "--json"))
 
 
+def test_a_new_job_says_what_is_missing_until_it_can_be_called() -> None:
+    added = _run("add", "build", "--webhook", "--", "true").output.splitlines()
+    assert added[2:] == [
+        "▲ it has no address yet; make one with: halo webhook url build",
+        "▲ webhooks are off; switch them on with: halo webhook on",
+        '▲ Halo isn\'t running; start it with "halo" or "halo daemon"',
+    ]
+    _webhook("on")
+    _webhook("url", "build")
+    assert "▲" not in _run("edit", "build", "--no-params", "--every", "1h", "--webhook").output
+
+
 def test_an_address_is_shown_whole_once(home: Path) -> None:
     first = _webhook("url", "deploy").splitlines()
     assert first[0].startswith("http://127.0.0.1:8787/hook/")
