@@ -89,7 +89,7 @@ def next_words(situation: Situation, now_ms: int) -> str:
         case SituationKind.NEEDS_INPUT if situation.status is JobStatus.IDLE:
             return _HELD[SkipReason.NEEDS_INPUT]
         case SituationKind.TROUBLED:
-            return f"{_planned_words(situation, now_ms)} · trouble"
+            return f"trouble · {_planned_words(situation, now_ms)}"
         case kind if kind in _RESTING:
             return _planned_words(situation, now_ms)
         case SituationKind.RUNNING | SituationKind.WAITING | SituationKind.NEEDS_INPUT:

@@ -80,8 +80,8 @@ _WAITS = _waiting(WaitingFor.CONDITION, details=_NETWORK)
         ({**_SOON, "errors": 2}, "failing", "failing", "in 4 min"),
         ({**_SOON, "errors": 1, "next_source": Source.RETRY}, "retrying", "retrying", "in 4 min"),
         ({**_SOON, "blocker": SkipReason.CAP}, "capped", "daily limit reached", "daily limit reached"),
-        (_TROUBLE, "troubled", "trouble: ~/in cannot be read", "on new file in in · trouble"),
-        ({**_TROUBLE, **_SOON}, "troubled", "trouble: ~/in cannot be read", "in 4 min · trouble"),
+        (_TROUBLE, "troubled", "trouble: ~/in cannot be read", "trouble · on new file in in"),
+        ({**_TROUBLE, **_SOON}, "troubled", "trouble: ~/in cannot be read", "trouble · in 4 min"),
         ({"status": JobStatus.RUNNING}, "running", "running", "running"),
         ({"status": JobStatus.RUNNING, "question": "Which?"}, "running", "running", "running"),
         (
