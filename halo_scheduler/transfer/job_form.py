@@ -92,7 +92,9 @@ def _plain_entry(entry: Entry, *, with_key: bool) -> dict[str, Any]:
     values = {"parameters": to_plain(entry.parameters)} if entry.parameters else {}
     overlap = {} if entry.on_overlap is None else {"on_overlap": str(entry.on_overlap)}
     own = anchor | dates | entry.calendar.to_dict() | values | overlap
-    return {**key, **to_plain(entry.schedule), **own}
+    plain = to_plain(entry.schedule)
+    # A kind without fields is one word.
+    return {**key, **({"kind": plain} if isinstance(plain, str) else plain), **own}
 
 
 def _counts_from_anchor(schedule: Schedule | Several) -> bool:

@@ -22,11 +22,12 @@ from halo_scheduler.model import (
     JobSpec,
     Manual,
     Once,
+    OnWebhook,
     Policy,
     Retry,
 )
 from halo_scheduler.model.calendars import Calendar, Shift
-from halo_scheduler.model.schedules import combine
+from halo_scheduler.model.schedules import Overlap, combine
 from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.transfer.document import (
     Document,
@@ -328,6 +329,12 @@ def test_a_file_keeps_the_parameters_of_each_schedule() -> None:
         written = write_job(spec, {})
         assert read_job(written.encode()).spec == spec
         assert JobSpec.from_dict(spec.to_dict()) == spec
+
+
+def test_a_webhook_with_fields_of_its_own_is_read_back() -> None:
+    entry = Entry(OnWebhook(), on_overlap=Overlap.LATEST, parameters={"mode": "quick"})
+    spec = JobSpec(name="tea", schedule=combine([entry]), parameters={"mode": "full"})
+    assert read_job(write_job(spec, {}).encode()).spec == spec
 
 
 def test_a_wrong_parameter_of_a_schedule_is_told_with_its_place() -> None:
