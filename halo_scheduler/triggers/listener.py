@@ -9,7 +9,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -159,10 +159,12 @@ class _Threads(ThreadedTaskDispatcher):
 class Listener:
     """Listens at one place until it is closed; tries again as long as the place is in use."""
 
-    def __init__(self, place: Place, intake: Intake, clock: Clock) -> None:
+    def __init__(self, place: Place, intake: Intake, clock: Clock, note_fault: Callable[[str], None]) -> None:
+        """`note_fault` gets, on any thread, why it does not listen; "" once it does."""
         self._place = place
         self._intake = intake
         self._clock = clock
+        self._note_fault = note_fault
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._server: _Server | None = None
@@ -247,6 +249,7 @@ class Listener:
         """Store whether it listens, for everyone who shows what is open."""
         state = ListenerState(place=self._place, since=self._clock.now_ms(), fault=fault)
         self._state = state
+        self._note_fault(fault)
         self._intake.run_with_store(lambda store: store.webhooks.save_listener(state))
 
 

@@ -29,6 +29,7 @@ from halo_scheduler.triggers.posts import (
     StatusQuestion,
     answer_to,
 )
+from halo_scheduler.triggers.troubles import Troubles
 from halo_scheduler.triggers.watching import Link, Watched
 
 if TYPE_CHECKING:
@@ -59,11 +60,28 @@ class WebhookWatcher:
 
         if link.place is None:
             raise ValueError("webhooks are off")
-        self._listener: Listener = Listener(link.place, Intake(link), link.clock)
+        self._lock = threading.Lock()
+        self._troubles = Troubles(link)
+        self._followed: Sequence[Watched] = ()
+        self._fault = ""
+        self._listener: Listener = Listener(link.place, Intake(link), link.clock, self._note_fault)
         self._listener.start()
 
     def follow(self, entries: Sequence[Watched]) -> None:
-        """Do nothing: each request looks its job up, so that a change counts at once."""
+        """Say of these jobs if nothing listens; each request looks its job up, so that a change counts at once."""
+        with self._lock:
+            self._followed = list(entries)
+            self._troubles.keep_only(entries)
+            self._tell()
+
+    def _note_fault(self, fault: str) -> None:
+        with self._lock:
+            self._fault = fault
+            self._tell()
+
+    def _tell(self) -> None:
+        for entry in self._followed:
+            self._troubles.note(entry, self._fault)
 
     def close(self) -> None:
         """Stop listening; what was received is still answered."""

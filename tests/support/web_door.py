@@ -44,6 +44,7 @@ class Door:
         bench.tick()
         self.place = Place(LOOPBACK, free_port())
         self.woken = 0
+        self.told: list[tuple[str, str]] = []
         self._reporter = Reporter(bench.path, self.store.lease.read().generation, self._wake)  # type: ignore[union-attr]  # it is held
         self.beside: Callable[[], None] = lambda: None
         self.watcher: WebhookWatcher | None = None
@@ -53,8 +54,19 @@ class Door:
         return self.bench.scheduler._store
 
     def open(self) -> None:
-        link = Link(self._report, self._reporter.states, self.bench.clock, self.bench.path, self.place)
+        link = Link(
+            self._report,
+            self._reporter.states,
+            self.bench.clock,
+            self.bench.path,
+            self.place,
+            tell=self._tell,
+        )
         self.watcher = open_watcher(link)
+
+    def _tell(self, job_id: str, text: str, _now_ms: int, _key: str = "", /) -> bool:
+        self.told.append((job_id, text))
+        return True
 
     def _report(self, *given: Any) -> Any:
         self.beside()

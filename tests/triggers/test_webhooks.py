@@ -21,6 +21,7 @@ from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Entry, Outcome, Run, Source, Trigger
 from halo_scheduler.model.webhooks import Place, Signature
 from halo_scheduler.triggers import listener, posts
+from halo_scheduler.triggers.watching import Watched
 
 _KEY = "correct horse battery"
 
@@ -552,9 +553,14 @@ def test_a_port_in_use_is_told_and_tried_again(bench: Bench, monkeypatch: pytest
         assert found.fault == (
             f"another program uses {door.place}; quit it, or choose another port for webhooks"
         )
+        door.watcher.follow([Watched("deploy", "", OnWebhook(), "deploy")])  # type: ignore[union-attr]  # likewise
     while (found := door.store.webhooks.listener()) is None or found.fault:
         pass
     assert door.post(token).status == 202
+    assert door.told == [
+        ("deploy", f"another program uses {door.place}; quit it, or choose another port for webhooks"),
+        ("deploy", ""),
+    ]
     door.close()
 
 
