@@ -14,7 +14,7 @@ from halo_scheduler.mcp.views import View
 from halo_scheduler.model import After, Entry, Every, Manual, Schedule
 from halo_scheduler.model.calendars import CALENDAR_KEYS, Calendar
 from halo_scheduler.model.changes import Actor
-from halo_scheduler.model.codec import decode
+from halo_scheduler.model.codec import decode, key_of
 from halo_scheduler.model.schedules import ENTRY_KEYS
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.model.time_rules import Dated
@@ -93,12 +93,12 @@ def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:
     hints, fields = get_type_hints(cls), dataclasses.fields(cls)
     descriptions = _descriptions(cls)
     properties = {
-        field.name: _field_schema(hints[field.name], is_change=is_change)
+        key_of(field.name): _field_schema(hints[field.name], is_change=is_change)
         | _said_of(field, descriptions)
         | ({} if is_change else _default_of(field))
         for field in fields
     }
-    required = [field.name for field in fields if _is_required(field)]
+    required = [key_of(field.name) for field in fields if _is_required(field)]
     kind = getattr(cls, "kind", None)
     if isinstance(kind, str):
         properties = {"kind": {"const": kind}} | properties

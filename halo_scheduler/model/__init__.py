@@ -26,7 +26,15 @@ if TYPE_CHECKING:
         PathExists,
         condition_from_dict,
     )
-    from halo_scheduler.model.events import Event, FileEvent, OnFile, OnSession, OnWebhook, SessionEvent
+    from halo_scheduler.model.events import (
+        Event,
+        FileEvent,
+        OnChat,
+        OnFile,
+        OnSession,
+        OnWebhook,
+        SessionEvent,
+    )
     from halo_scheduler.model.jobs import MOST_FOLLOWERS, SCHEMA_VERSION, Follower, Job, JobSpec, JobState
     from halo_scheduler.model.plans import Hints, Plan, Proposal, Rule, Step
     from halo_scheduler.model.policies import (
@@ -123,6 +131,7 @@ __all__ = [
     "Manual",
     "Network",
     "Notify",
+    "OnChat",
     "OnFile",
     "OnSession",
     "OnWebhook",
@@ -169,7 +178,7 @@ _NAMES = {
     "actions": "Action BodyKind Callback Command HttpRequest ProcessAction Prompt Redirects Reminder action_from_dict",
     "calendars": "Calendar Shift",
     "conditions": "Condition Idle Load MOST_CONDITIONS MainsPower Network PathExists condition_from_dict",
-    "events": "Event FileEvent OnFile OnSession OnWebhook SessionEvent",
+    "events": "Event FileEvent OnChat OnFile OnSession OnWebhook SessionEvent",
     "jobs": "Follower Job JobSpec JobState MOST_FOLLOWERS SCHEMA_VERSION",
     "plans": "Hints Plan Proposal Rule Step",
     "policies": "Backoff BackoffKind Caps CatchUp InQuietTime Limits Notify Policy Retry require_jitter",

@@ -62,13 +62,20 @@ def encode(value: object) -> Any:
     if isinstance(value, OwnForm):
         return value.to_dict()
     kind, names = _form_of(cast("type[DataclassInstance]", type(value)))
-    return ({"kind": kind} if kind else {}) | {name: encode(getattr(value, name)) for name in names}
+    return ({"kind": kind} if kind else {}) | {
+        key: encode(getattr(value, name)) for key, name in names.items()
+    }
 
 
 @cache
-def _form_of(cls: type[DataclassInstance]) -> tuple[str, tuple[str, ...]]:
-    """Return the kind of a class and the names of its fields."""
-    return _kind_of(cls), tuple(field.name for field in dataclasses.fields(cls))
+def _form_of(cls: type[DataclassInstance]) -> tuple[str, dict[str, str]]:
+    """Return the kind of a class, and the names of its fields by their JSON keys."""
+    return _kind_of(cls), {key_of(field.name): field.name for field in dataclasses.fields(cls)}
+
+
+def key_of(name: str) -> str:
+    """Return the JSON key of a field; a name that is a word of Python ends with an underscore."""
+    return name.removesuffix("_")
 
 
 def has_all_fields(kinds: Any, data: dict[str, Any]) -> bool:
@@ -178,7 +185,8 @@ def _decode_object(cls: type[DataclassInstance], value: object) -> Any:
     for name in required:
         if name not in data:
             raise ScheduleError("is missing", path=name)
-    return cls(**{key: _decode_under(key, decoders[key], item) for key, item in data.items()})
+    names = _form_of(cls)[1]
+    return cls(**{names[key]: _decode_under(key, decoders[key], item) for key, item in data.items()})
 
 
 def _decode_under(key: str, decode_item: _Decode, value: object) -> Any:
@@ -204,9 +212,9 @@ def _fields(cls: type[DataclassInstance]) -> tuple[dict[str, _Decode], list[str]
     hints, found = get_type_hints(cls), dataclasses.fields(cls)
     missing = dataclasses.MISSING
     required = [
-        field.name for field in found if field.default is missing and field.default_factory is missing
+        key_of(field.name) for field in found if field.default is missing and field.default_factory is missing
     ]
-    return {field.name: _decoder(hints[field.name]) for field in found}, required
+    return {key_of(field.name): _decoder(hints[field.name]) for field in found}, required
 
 
 def _kind_of(cls: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_choice, require_interval, require_line, require_whole_path
 from halo_scheduler.grammar.interval import INTERVAL_FORM, parse_interval
+from halo_scheduler.model.chat import conversation_of, require_people
 from halo_scheduler.model.codec import Value, put
 
 _LONGEST_PATTERN = 255
@@ -35,7 +36,7 @@ class SessionEvent(StrEnum):
 
 
 class Event(Value):
-    """A schedule without times: OnFile, OnSession or OnWebhook."""
+    """A schedule without times: OnFile, OnSession, OnWebhook or OnChat."""
 
     __slots__ = ()
     kind: ClassVar[str]
@@ -87,3 +88,25 @@ class OnWebhook(Event):
     """Run when another program calls the webhook of the job; what it sends is the input of the run."""
 
     kind: ClassVar = "webhook"
+
+
+@dataclass(frozen=True, slots=True)
+class OnChat(Event):
+    """Run when somebody permitted writes to a bot; the text is the input, and the answer goes back there."""
+
+    kind: ClassVar = "chat"
+    channel: Annotated[
+        str, "the bot and the conversation, like family/-100123, or family/direct for those with one person"
+    ]
+    from_: Annotated[
+        tuple[str, ...], "who may start the job, by id or @name; if empty, the people permitted for the bot"
+    ] = ()
+
+    def __post_init__(self) -> None:
+        conversation_of(self.channel)
+        put(self, from_=require_people("from", self.from_))
+
+    @property
+    def bot(self) -> str:
+        """The name of the bot in the settings."""
+        return conversation_of(self.channel).bot

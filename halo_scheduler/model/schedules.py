@@ -21,10 +21,10 @@ from halo_scheduler.grammar.checks import (
 )
 from halo_scheduler.model.calendars import EVERY_DAY, Calendar, take_calendar
 from halo_scheduler.model.codec import OwnForm, as_object, decode, decode_under, put
-from halo_scheduler.model.events import Event, OnFile, OnSession, OnWebhook
+from halo_scheduler.model.events import Event, OnChat, OnFile, OnSession, OnWebhook
 from halo_scheduler.model.time_rules import After, Cron, Dated, Every, Manual, Once, calendar_for
 
-Schedule = Every | After | Cron | Once | Manual | OnFile | OnSession | OnWebhook
+Schedule = Every | After | Cron | Once | Manual | OnFile | OnSession | OnWebhook | OnChat
 MOST_SCHEDULES = 100
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,19}", re.ASCII)
 
@@ -171,7 +171,8 @@ class Entry(OwnForm):
         own: dict[str, Any] = {"calendar": take_calendar(rest)}
         for name, hint in _OWN_FIELDS.items():
             key = ENTRY_KEYS.get(name, name)
-            if key in rest:
+            # The `from` of a chat event is who may write.
+            if key in rest and not (key == "from" and rest.get("kind") == OnChat.kind):
                 own[name] = rest.pop(key)
                 decode_under(key, hint, own[name])
         return cls(decode(Schedule, rest), **own)

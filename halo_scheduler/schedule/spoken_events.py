@@ -8,7 +8,8 @@ from halo_scheduler.errors import PhraseParseError, ScheduleError
 from halo_scheduler.grammar.interval import format_interval
 from halo_scheduler.grammar.phrases.times import read_duration
 from halo_scheduler.grammar.phrases.tokens import Cursor
-from halo_scheduler.model import FileEvent, OnFile, OnSession, OnWebhook, SessionEvent
+from halo_scheduler.model import FileEvent, OnChat, OnFile, OnSession, OnWebhook, SessionEvent
+from halo_scheduler.model.chat import CHANNEL_PATTERN, PERSON_PATTERN
 from halo_scheduler.model.events import USUAL_SETTLE
 
 EVENT_EXAMPLES = ("when a pdf appears in ~/Inbox", "at login", "when the computer wakes up")
@@ -51,6 +52,21 @@ _WEBHOOK = re.compile(
     rf"(?:by|on|per)\s+(?:a\s+)?webhook|webhook|{_WHEN}\s+(?:its|the|a)\s+webhook\s+is\s+called",
     re.IGNORECASE,
 )
+_PERSON = re.compile(PERSON_PATTERN, re.ASCII)
+_CHAT = re.compile(
+    rf"""
+    (?i:{_WHEN})\s+
+    (?:(?P<who>{PERSON_PATTERN}(?:\s*(?:,|\bor\b)\s*(?:or\s+)?{PERSON_PATTERN})*)
+    |(?i:somebody|someone|anybody|anyone)(?i:\s+(?:permitted|allowed))?)
+    \s+(?i:writes?|sends?\s+a\s+message)\s+to\s+(?P<channel>{CHANNEL_PATTERN})
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_CHAT_LIKE = re.compile(rf"{_WHEN}\s+.+\s+(?:writes?|sends?\s+a\s+message)\s+to\s+.+", re.IGNORECASE)
+_CHAT_EXAMPLES = (
+    "when somebody permitted writes to family/direct",
+    "when 123456789 writes to family/-100123",
+)
 
 
 def split_phrases(text: str) -> list[str]:
@@ -58,7 +74,7 @@ def split_phrases(text: str) -> list[str]:
     return [part.strip() for part in _PART.findall(text) if part.strip()]
 
 
-def read_event(phrase: str) -> OnFile | OnSession | OnWebhook | None:
+def read_event(phrase: str) -> OnFile | OnSession | OnWebhook | OnChat | None:
     """Return the event that a phrase names; None if it names none."""
     if phrase.lower() == "@reboot":
         return OnSession(SessionEvent.BOOT)
@@ -69,6 +85,12 @@ def read_event(phrase: str) -> OnFile | OnSession | OnWebhook | None:
     for event, pattern in _SESSION.items():
         if (match := pattern.fullmatch(plain)) is not None:
             return OnSession(event, match["delay"] and _interval(phrase, match["delay"]))
+    if (chat := _CHAT.fullmatch(plain)) is not None:
+        return OnChat(chat["channel"], tuple(_PERSON.findall(chat["who"] or "")))
+    if _CHAT_LIKE.fullmatch(plain):
+        raise PhraseParseError(
+            "name people by their id or @name, and a bot with a conversation", phrase, _CHAT_EXAMPLES
+        )
     return OnWebhook() if _WEBHOOK.fullmatch(plain) else None
 
 

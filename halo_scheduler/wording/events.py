@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from halo_scheduler.grammar.english import listed
 from halo_scheduler.grammar.interval import interval_in_words, parse_interval
-from halo_scheduler.model import FileEvent, OnFile, OnSession, OnWebhook, SessionEvent
+from halo_scheduler.model import FileEvent, OnChat, OnFile, OnSession, OnWebhook, SessionEvent
 from halo_scheduler.model.events import USUAL_SETTLE
 
 _PLAIN_PATH = re.compile(r"[~A-Za-z0-9_./*?-]+", re.ASCII)
@@ -27,7 +28,7 @@ _AT = (SessionEvent.LOGIN, SessionEvent.BOOT)
 _SHORT_SESSION_EVENTS = {SessionEvent.WAKE: "wake-up", SessionEvent.MAINS: "mains power"}
 
 
-def describe_event(event: OnFile | OnSession | OnWebhook) -> str:
+def describe_event(event: OnFile | OnSession | OnWebhook | OnChat) -> str:
     """Return what an event means: "when a file named *.pdf appears in ~/Inbox", "5 minutes after login"."""
     match event:
         case OnFile():
@@ -38,6 +39,9 @@ def describe_event(event: OnFile | OnSession | OnWebhook) -> str:
             return f"{interval_in_words(event.delay_ms)} after {SESSION_EVENTS[event.on]}"
         case OnWebhook():
             return "when its webhook is called"
+        case OnChat():
+            who = listed(event.from_, last="or") if event.from_ else "somebody permitted"
+            return f"when {who} writes to {event.channel}"
         case _:
             assert_never(event)
 
@@ -58,7 +62,7 @@ def _quoted(text: str) -> str:
     return f'"{doubled}"'
 
 
-def describe_event_shortly(event: OnFile | OnSession | OnWebhook) -> str:
+def describe_event_shortly(event: OnFile | OnSession | OnWebhook | OnChat) -> str:
     """Return an event in as few words as stay clear: "new *.pdf in Inbox", "boot + 5 min"."""
     match event:
         case OnFile():
@@ -74,5 +78,7 @@ def describe_event_shortly(event: OnFile | OnSession | OnWebhook) -> str:
             return f"{_SHORT_SESSION_EVENTS.get(event.on, event.on)}{later}"
         case OnWebhook():
             return "webhook"
+        case OnChat():
+            return f"message to {event.channel}"
         case _:
             assert_never(event)

@@ -17,6 +17,7 @@ from halo_scheduler.model import (
     Every,
     Manual,
     Once,
+    OnChat,
     OnFile,
     OnSession,
     OnWebhook,
@@ -62,7 +63,7 @@ def describe(schedule: Schedule | Several) -> str:
             assert_never(schedule)
 
 
-def _without_times(schedule: Manual | OnFile | OnSession | OnWebhook) -> str:
+def _without_times(schedule: Manual | OnFile | OnSession | OnWebhook | OnChat) -> str:
     if isinstance(schedule, Manual):
         return "manual only"
     from halo_scheduler.wording.events import describe_event  # noqa: PLC0415 - few jobs have events

@@ -22,6 +22,7 @@ from halo_scheduler.model import (
     Event,
     Every,
     Once,
+    OnChat,
     OnFile,
     OnSession,
     OnWebhook,
@@ -57,7 +58,7 @@ def describe_shortly(schedule: Schedule | Several) -> str:
             return _event(schedule) if isinstance(schedule, Event) else describe(schedule)
 
 
-def _event(event: OnFile | OnSession | OnWebhook) -> str:
+def _event(event: OnFile | OnSession | OnWebhook | OnChat) -> str:
     from halo_scheduler.wording.events import describe_event_shortly  # noqa: PLC0415 - few jobs have events
 
     return describe_event_shortly(event)

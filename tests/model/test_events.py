@@ -10,6 +10,7 @@ from halo_scheduler import (
     Entry,
     Every,
     Manual,
+    OnChat,
     OnFile,
     OnSession,
     OnWebhook,
@@ -36,6 +37,11 @@ from halo_scheduler.schedule.next_run import count_due, previous_run
         (OnSession(SessionEvent.BOOT), {"kind": "session", "on": "boot", "delay": None}),
         (OnSession(SessionEvent.LOGIN, "5m"), {"kind": "session", "on": "login", "delay": "5m"}),
         (OnWebhook(), {"kind": "webhook"}),
+        (OnChat("family/direct"), {"kind": "chat", "channel": "family/direct", "from": []}),
+        (
+            OnChat("a/C01", ("@Anna", "12", "12")),
+            {"kind": "chat", "channel": "a/C01", "from": ["12", "@anna"]},
+        ),
     ],
 )
 def test_events_are_read_from_the_json_they_write(event: Event, form: dict[str, Any]) -> None:
@@ -67,6 +73,14 @@ def test_intervals_are_read() -> None:
         ({"kind": "session"}, "on: is missing"),
         ({"kind": "session", "on": "logout"}, "on: must be one of login, boot, wake, unlock, network, mains"),
         ({"kind": "session", "on": "boot", "delay": "soon"}, "delay: cannot read the interval"),
+        ({"kind": "chat"}, "channel: is missing"),
+        (
+            {"kind": "chat", "channel": "family"},
+            "channel: must be a bot and a conversation, like family/direct",
+        ),
+        ({"kind": "chat", "channel": "a/1", "from": "12"}, "from: must be a list, not '12'"),
+        ({"kind": "chat", "channel": "a/1", "from": ["anna"]}, "from[0]: must be the id of a person"),
+        ({"kind": "chat", "channel": "a/1", "from": ["1", 2]}, "from[1]: must be text, not 2"),
         ({"kind": "webhook", "port": 1}, "port: is not a known field"),
     ],
 )
@@ -91,6 +105,15 @@ def test_a_job_may_mix_times_and_events() -> None:
     assert [entry.key for entry in spec.events] == ["2"]
     assert next_run(spec.schedule, 0) == 3_600_000
     assert JobSpec.from_dict(spec.to_dict()) == spec
+
+
+def test_who_may_write_is_no_first_day() -> None:
+    event = OnChat("family/direct", ("12",))
+    spec = JobSpec(name="job", schedule=Several((Entry(event), Entry(Every("1h"), from_date="2027-01-01"))))
+    form = spec.to_dict()["schedules"]
+    assert [entry["from"] for entry in form] == [["12"], "2027-01-01"]
+    assert JobSpec.from_dict(spec.to_dict()) == spec
+    assert event.bot == "family"
 
 
 def test_an_only_event_has_no_key() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halo_scheduler import Every, OnFile, OnSession, OnWebhook, parse_schedule
+from halo_scheduler import Every, OnChat, OnFile, OnSession, OnWebhook, parse_schedule
 from halo_scheduler.errors import PhraseParseError
 from halo_scheduler.model import FileEvent, Schedule, SessionEvent
 from halo_scheduler.model.schedules import schedules_of
@@ -47,6 +47,10 @@ _NETWORK, _MAINS = OnSession(SessionEvent.NETWORK), OnSession(SessionEvent.MAINS
         ("on mains power", _MAINS),
         ("when its webhook is called", OnWebhook()),
         ("by webhook", OnWebhook()),
+        ("when somebody permitted writes to family/direct", OnChat("family/direct")),
+        ("Whenever someone writes to family/-100123.", OnChat("family/-100123")),
+        ("when 4711 writes to family/direct", OnChat("family/direct", ("4711",))),
+        ("when @Anna, 12 or U0AB sends a message to a/C012", OnChat("a/C012", ("@anna", "12", "U0AB"))),
     ],
 )
 def test_phrases_that_people_type_name_events(phrase: str, event: Schedule) -> None:
@@ -64,6 +68,8 @@ def test_events_and_times_stand_in_one_phrase() -> None:
         ("when pigs fly", "this event is not understood"),
         ("when a pdf appears", "this event is not understood"),
         ("when a file appears in Inbox", "“Inbox” is no folder to watch: it must be a whole path"),
+        ("when anna writes to family/direct", "name people by their id or @name"),
+        ("when 12 writes to Family", "and a bot with a conversation"),
         ("soon after login", "“soon” is not a length of time"),
         ("when a file appears in ~/in and is unchanged for ever", "“ever” is not a length of time"),
     ],

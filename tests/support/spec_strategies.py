@@ -35,6 +35,7 @@ from halo_scheduler.model import (
     Network,
     Notify,
     Once,
+    OnChat,
     OnFile,
     OnSession,
     OnWebhook,
@@ -48,6 +49,7 @@ from halo_scheduler.model import (
     Shift,
 )
 from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.chat import CHANNEL_PATTERN, PERSON_PATTERN
 from halo_scheduler.model.settings import QuietTime, Weekday
 from halo_scheduler.model.time_rules import Dated, calendar_for
 
@@ -94,6 +96,11 @@ EVENTS: st.SearchStrategy[Schedule] = st.one_of(
     st.builds(OnFile, st.sampled_from(["/", "~", "~/Inbox"])),
     st.builds(OnSession, st.sampled_from(SessionEvent), st.none() | INTERVALS),
     st.just(OnWebhook()),
+    st.builds(
+        OnChat,
+        st.from_regex(CHANNEL_PATTERN, fullmatch=True),
+        st.lists(st.from_regex(PERSON_PATTERN, fullmatch=True), max_size=4).map(tuple),
+    ),
 )
 SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
     st.builds(Every, INTERVALS),

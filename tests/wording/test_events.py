@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halo_scheduler import Entry, Every, OnFile, OnSession, OnWebhook, Several, describe
+from halo_scheduler import Entry, Every, OnChat, OnFile, OnSession, OnWebhook, Several, describe
 from halo_scheduler.model import FileEvent, Schedule, SessionEvent
 from halo_scheduler.schedule.normal import normal
 from halo_scheduler.wording.short_schedules import describe_shortly
@@ -36,6 +36,16 @@ from halo_scheduler.wording.short_schedules import describe_shortly
             "mains power + 1 hour",
         ),
         (OnWebhook(), "when its webhook is called", "webhook"),
+        (
+            OnChat("family/direct"),
+            "when somebody permitted writes to family/direct",
+            "message to family/direct",
+        ),
+        (
+            OnChat("family/-100123", ("12", "@anna", "7")),
+            "when 12, 7 or @anna writes to family/-100123",
+            "message to family/-100123",
+        ),
     ],
 )
 def test_each_event_has_its_words(event: Schedule, words: str, short: str) -> None:
