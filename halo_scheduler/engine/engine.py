@@ -114,6 +114,10 @@ class Engine:
         """The number of its lease."""
         return self._lease.generation
 
+    def is_output_awaited(self, run_id: str) -> bool:
+        """Return whether the output of an ended run is still to be stored; any thread may ask."""
+        return self._post_run.deferred_outputs.is_awaited(run_id)
+
     @property
     def running_count(self) -> int:
         return len(self._runs)

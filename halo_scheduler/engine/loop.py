@@ -147,6 +147,7 @@ class EngineLoop(QObject):
             generation=lambda: engine.generation,
             post=self._mailbox.post,
             stored=self._take_events,
+            is_output_awaited=engine.is_output_awaited,
         )
         self._wake_listener = Listener(_open_wake_events, self.look_again, self)
         self._clock_listener = Listener(ClockChanges.open, self.look_again, self)

@@ -22,6 +22,8 @@ class ActorKind(StrEnum):
     ASSISTANT = "assistant"
     IMPORT = "import"
     ADVISER = "adviser"
+    CHAT = "chat"
+    """A person who writes to a bot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ TERMINAL = Actor(ActorKind.TERMINAL)
 IMPORT = Actor(ActorKind.IMPORT)
 
 ADVISER = Actor(ActorKind.ADVISER)
+
+CHAT = Actor(ActorKind.CHAT)
 
 
 class ChangeKind(StrEnum):

@@ -24,6 +24,7 @@ from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.templates import refuse_references
 from halo_scheduler.grammar.zone import find_zone
 from halo_scheduler.model import Notify
+from halo_scheduler.model.chat import MOST_BOTS, ChatBot
 from halo_scheduler.model.codec import Value, put
 from halo_scheduler.model.policies import MOST_OUTPUT_BYTES, Policy
 from halo_scheduler.model.webhooks import LOOPBACK, USUAL_PORT, Place
@@ -229,6 +230,7 @@ class Settings:
     webhooks: bool = False
     webhook_port: int = USUAL_PORT
     webhook_address: str = LOOPBACK
+    chat_bots: tuple[ChatBot, ...] = ()
 
     @property
     def webhook_place(self) -> Place | None:
@@ -268,6 +270,18 @@ class Settings:
             raise ScheduleError(f"at most {MOST_QUIET_TIMES} quiet hours can be stored", path="quiet_times")
         for index, quiet_time in enumerate(self.quiet_times):
             require_kind(f"quiet_times[{index}]", quiet_time, QuietTime, "a QuietTime")
+        self._check_bots()
+
+    def _check_bots(self) -> None:
+        object.__setattr__(self, "chat_bots", frozen_list("chat_bots", self.chat_bots))
+        if len(self.chat_bots) > MOST_BOTS:
+            raise ScheduleError(f"at most {MOST_BOTS} bots can be stored", path="chat_bots")
+        for index, bot in enumerate(self.chat_bots):
+            require_kind(f"chat_bots[{index}]", bot, ChatBot, "a ChatBot")
+        names = [bot.name for bot in self.chat_bots]
+        for name in names:
+            if names.count(name) > 1:
+                raise ScheduleError(f"there are two bots named {name}", path="chat_bots")
 
     def _check_agents(self) -> None:
         object.__setattr__(self, "agents", frozen_list("agents", self.agents))

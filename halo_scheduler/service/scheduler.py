@@ -38,7 +38,7 @@ from halo_scheduler.service.jobs import Jobs
 from halo_scheduler.service.moved_names import find_moved
 from halo_scheduler.service.runs import Questions, Runs, RunStats
 from halo_scheduler.service.session import Session, open_store
-from halo_scheduler.service.settings import Backups, Secrets, SettingsPart, Webhooks, set_group_limit
+from halo_scheduler.service.settings import Backups, Chat, Secrets, SettingsPart, Webhooks, set_group_limit
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Scheduler:
     backups = cached_property(lambda self: Backups(self._session))
     imports = cached_property(lambda self: Imports(self._session))
     webhooks = cached_property(lambda self: Webhooks(self._session))
+    chat = cached_property(lambda self: Chat(self._session))
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import StoreFullError
 from halo_scheduler.ipc.client import poke
-from halo_scheduler.model import Condition, Event, JobSpec, Schedule
+from halo_scheduler.model import Condition, Event, JobSpec, OnChat, Schedule
 from halo_scheduler.model.changes import Actor, Change, gathered
 from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.model.settings import AssistantAccess
@@ -114,9 +114,10 @@ class Session:
 
     def why_unobservable(self, event: Event) -> str:
         """Return why this system cannot observe an event, as a sentence; "" if it can."""
-        from halo_scheduler.triggers.watching import refusal  # noqa: PLC0415 - only for jobs with events
+        from halo_scheduler.rules.chat import why_unusable  # noqa: PLC0415 - only for jobs with events
+        from halo_scheduler.triggers.watching import refusal  # noqa: PLC0415
 
-        return refusal(event)
+        return why_unusable(self.store, event) if isinstance(event, OnChat) else refusal(event)
 
     def check_condition(self, condition: Condition) -> ConditionState:
         """Check whether this system can probe a condition and whether it is met now; may take seconds."""

@@ -1,4 +1,4 @@
-"""Settings, secrets, backups and webhooks of the whole program."""
+"""Settings, secrets, backups, webhooks and chat of the whole program."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from halo_scheduler.host.process import is_alive
 from halo_scheduler.ipc.client import poke
 from halo_scheduler.model import StatusReason
 from halo_scheduler.model.changes import ChangeKind
+from halo_scheduler.model.chat import BotStatus, ChatBot, ChatServiceName, Stranger, require_bot_name
 from halo_scheduler.model.settings import AssistantAccess, Settings
 from halo_scheduler.model.webhooks import (
     USUAL_WINDOW_MS,
@@ -29,7 +30,7 @@ from halo_scheduler.model.webhooks import (
     Webhook,
     WebhookStatus,
 )
-from halo_scheduler.rules import webhooks
+from halo_scheduler.rules import chat, webhooks
 from halo_scheduler.rules.assistants import refuse_assistants, require_access
 from halo_scheduler.rules.edit import Edit
 from halo_scheduler.service.session import Session
@@ -248,6 +249,14 @@ def _refuse_while_held(path: Path, now_ms: int) -> None:
         raise EngineHeldError(f"the database is in use by {row.owner} (process {row.pid}); stop it first")
 
 
+def _engine_since(session: Session) -> int | None:
+    """Return when the running engine started, in whichever process; None if none runs."""
+    row = session.store.lease.read()
+    if row is None or not row.is_held(session.clock.now_ms()) or not is_alive(row.pid, row.process_start):
+        return None
+    return row.started_at
+
+
 class Webhooks:
     """Reads and changes the webhooks of jobs; the settings switch the listener on."""
 
@@ -270,15 +279,7 @@ class Webhooks:
 
     def status(self) -> WebhookStatus:
         """Return what is open to other programs, in whichever process the engine runs."""
-        row = self._session.store.lease.read()
-        is_held = (
-            row is not None
-            and row.is_held(self._session.clock.now_ms())
-            and is_alive(row.pid, row.process_start)
-        )
-        return webhooks.webhook_status(
-            self._session.store, engine_since=row.started_at if row is not None and is_held else None
-        )
+        return webhooks.webhook_status(self._session.store, engine_since=_engine_since(self._session))
 
     def make_address(self, job_id: str) -> str:
         """Give a job a new address and return its token, which is never shown again; an old address ends here."""
@@ -295,3 +296,75 @@ class Webhooks:
         """Accept only requests signed with the secret `key_name`; None accepts all that have the address."""
         with self._session.edit() as edit:
             webhooks.require_signature(edit, job_id, signature, key_name, window_ms)
+
+
+class Chat:
+    """The bots that receive messages, and the people who may write to them."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def status(self) -> list[BotStatus]:
+        """Return the bots and what is open through them, in whichever process the engine runs."""
+        return chat.chat_status(self._session.store, engine_since=_engine_since(self._session))
+
+    def add(
+        self, name: str, service: ChatServiceName, token: str, *, api: str = "", in_file: bool = False
+    ) -> ChatBot:
+        """Add a bot; its token becomes a secret. It listens as soon as Halo runs."""
+        refuse_assistants(self._session.actor, "add bots")
+        bot = ChatBot(name=name, service=service, secret=_secret_of(name), api=api)
+        if chat.find_bot(self._session.store, name) is not None:
+            raise ScheduleError(f"there is already a bot named {name}; remove it first", path="name")
+        self._keep(bot.secret, token, in_file=in_file)
+        with self._session.edit() as edit:
+            chat.add_bot(edit, bot)
+        return bot
+
+    def renew(self, name: str, token: str, *, in_file: bool = False) -> None:
+        """Replace the token of a bot."""
+        refuse_assistants(self._session.actor, "change bots")
+        self._keep(chat.require_bot(self._session.store, name).secret, token, in_file=in_file)
+        with self._session.edit() as edit:
+            chat.renew_token(edit, name)
+
+    def remove(self, name: str) -> None:
+        """Remove a bot with its token; messages to it start nothing any more."""
+        with self._session.edit() as edit:
+            bot = chat.remove_bot(edit, name)
+        if any(secret.name == bot.secret for secret in self._session.secrets.list()):
+            self._session.secrets.remove(bot.secret)
+
+    def permit(self, name: str, person: str) -> None:
+        """Let a person start the jobs of a bot that name nobody themselves."""
+        with self._session.edit() as edit:
+            chat.permit(edit, name, person)
+
+    def forbid(self, name: str, person: str) -> None:
+        """Take the permission of a person back."""
+        with self._session.edit() as edit:
+            chat.forbid(edit, name, person)
+
+    def strangers(self, name: str) -> list[Stranger]:
+        """Return who wrote to a bot and started nothing, the newest first."""
+        return self._session.store.chat.strangers(chat.require_bot(self._session.store, name).name)
+
+    def test(self, name: str) -> str:
+        """Ask the service who the bot is, and return its name there; SchedulerError says what is wrong."""
+        from halo_scheduler.triggers.chat import open_service, read_token  # noqa: PLC0415 - only to try a bot
+
+        bot = chat.require_bot(self._session.store, name)
+        service = open_service(bot, read_token(self._session.store, self._session.path, bot))
+        try:
+            return service.identity()
+        finally:
+            service.close()
+
+    def _keep(self, name: str, token: str, *, in_file: bool) -> None:
+        place = SecretPlace.FILE if in_file else SecretPlace.KEYRING
+        self._session.secrets.set(name, token.strip(), place, self._session.clock.now_ms())
+
+
+def _secret_of(name: str) -> str:
+    """Return the name of the secret with the token of a bot."""
+    return f"CHAT_{require_bot_name('name', name)}"

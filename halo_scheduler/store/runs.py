@@ -213,6 +213,11 @@ class RunTable:
         row = self._database.row(f"{_SELECT} WHERE event_id = ? AND attempt = ?", [event_id, attempt])
         return None if row is None else run_of(row)
 
+    def last_of_event(self, event_id: str) -> Run | None:
+        """Return the last attempt of the run of an event."""
+        row = self._database.row(f"{_SELECT} WHERE event_id = ? ORDER BY attempt DESC LIMIT 1", [event_id])
+        return None if row is None else run_of(row)
+
     def ends(self, job_id: str, since: int | None) -> list[tuple[Outcome, int | None]]:
         """Return outcome and duration of a job's ended runs, newest first, without test runs."""
         rows = self._database.rows(

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model.chat import ChatBot
 from halo_scheduler.model.codec import decode
 from halo_scheduler.model.settings import Agent, QuietTime, Settings
 from halo_scheduler.model.webhooks import LOOPBACK, USUAL_PORT, Place
@@ -75,6 +76,11 @@ class SettingTable:
             return None
         return Place(self._text("webhook_address") or LOOPBACK, self.number(WEBHOOK_PORT))
 
+    def chat_bots(self) -> tuple[ChatBot, ...]:
+        """Return the bots that receive messages; called at every tick."""
+        text = self._text("chat_bots")
+        return () if text is None else _chat_bots(text)
+
     def save(self, changes: dict[str, Any]) -> None:
         for name, value in changes.items():
             self._set_text(name, _text_of(value))
@@ -114,6 +120,14 @@ def _quiet_times(text: str) -> tuple[QuietTime, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=8)
+def _chat_bots(text: str) -> tuple[ChatBot, ...]:
+    """Return the readable bots."""
+    with suppress(ScheduleError, ValueError, RecursionError):
+        return tuple(decode(tuple[ChatBot, ...], json.loads(text)))
+    return ()
+
+
 def _text_of(value: object) -> str:
     if value is None:
         return ""
@@ -130,6 +144,8 @@ def _value_of(text: str, default: object, name: str) -> Any:
         return int(text)
     if name == "quiet_times":
         return _quiet_times(text)
+    if name == "chat_bots":
+        return _chat_bots(text)
     if isinstance(default, tuple):
         return decode(tuple[Agent, ...], json.loads(text))
     return text or None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from halo_scheduler.errors import StoreDamagedError
+from halo_scheduler.store.chat import ChatTable
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventTable
 from halo_scheduler.store.history import RunHistory
@@ -41,6 +42,7 @@ class Store:
     lease = cached_property(lambda self: LeaseTable(self.database))
     questions = cached_property(lambda self: QuestionTable(self.database))
     webhooks = cached_property(lambda self: WebhookTable(self.database))
+    chat = cached_property(lambda self: ChatTable(self.database))
     usage = cached_property(lambda self: UsageTable(self.database))
 
     def __init__(self, database: Database) -> None:

@@ -46,6 +46,7 @@ _NOT_MOVED = {
     "webhooks",
     "webhook_port",
     "webhook_address",
+    "chat_bots",
 }
 _DAMAGED = "the archive is incomplete or damaged; export it again"
 _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True, allow_nan=False).encode

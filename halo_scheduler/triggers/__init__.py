@@ -1,1 +1,1 @@
-"""What starts jobs beside time: files, the session, webhooks."""
+"""What starts jobs beside time: files, the session, webhooks, chat."""

@@ -100,7 +100,7 @@ Reply = Answer | KeyWanted
 class Allowance:
     """Limits how often something happens: a number per second, and some more at once after a rest."""
 
-    def __init__(self, per_second: int, at_once: int, clock: Clock) -> None:
+    def __init__(self, per_second: float, at_once: int, clock: Clock) -> None:
         self._per_ms = per_second / SECOND_MS
         self._most = at_once
         self._clock = clock
@@ -250,6 +250,11 @@ def read_parameters(declared: Mapping[str, str], post: Post) -> Mapping[str, str
     values = {
         name: _text_of(name, given[name]) for name in declared if name in given and given[name] is not None
     }
+    return require_visible(declared, values)
+
+
+def require_visible(declared: Mapping[str, str], values: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the values of parameters; refuse invisible characters in them."""
     for name, value in values.items():
         hidden = hidden_words(value)
         if hidden:

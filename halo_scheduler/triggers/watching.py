@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import NamedTuple, Protocol
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
-from halo_scheduler.model import CatchUp, Event, OnFile, OnSession, OnWebhook
+from halo_scheduler.model import CatchUp, Event, OnChat, OnFile, OnSession, OnWebhook
 from halo_scheduler.model.changes import Change, ChangeKind, changes_of
+from halo_scheduler.model.chat import ChatBot
 from halo_scheduler.model.schedules import events_of
 from halo_scheduler.model.webhooks import Place
 from halo_scheduler.rules.event_requests import Accepted, Happening, Refused, accept, find_event
@@ -25,15 +26,16 @@ from halo_scheduler.store.job_lines import schedule_of
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
-AnyEvent = OnFile | OnSession | OnWebhook
+AnyEvent = OnFile | OnSession | OnWebhook | OnChat
 Key = tuple[str, str]
 """The id of a job, and the key of an event among its schedules."""
-Beside = Callable[[Store, "list[Accepted | Refused]"], None]
+Beside = Callable[[Store, "list[Accepted | Refused]"], "Sequence[Change] | None"]
 
 WATCHERS: dict[str, str] = {
     OnFile.kind: "halo_scheduler.triggers.files",
     OnSession.kind: "halo_scheduler.triggers.sessions",
     OnWebhook.kind: "halo_scheduler.triggers.webhooks",
+    OnChat.kind: "halo_scheduler.triggers.chat",
 }
 """For each kind of event, the module that watches it.
 
@@ -57,7 +59,7 @@ class Report(Protocol):
     def __call__(
         self, happenings: Sequence[Happening], states: Mapping[Key, str], beside: Beside = ..., /
     ) -> list[Accepted | Refused]:
-        """Store events and what was seen last; `beside` writes more in the same transaction."""
+        """Store events and what was seen last; `beside` writes more in the same transaction and returns changes."""
 
 
 class Tell(Protocol):
@@ -96,6 +98,12 @@ class Link:
     """The database."""
     place: Place | None = None
     """Where to listen for webhooks."""
+    bots: tuple[ChatBot, ...] = ()
+    """The bots that receive messages; who is permitted may have changed since."""
+    after_ticks: Callable[[Callable[[], None]], None] = lambda _wake: None
+    """Call a function on the engine's thread after each tick from now on; it must return at once."""
+    is_output_awaited: Callable[[str], bool] = lambda _run_id: False
+    """Whether the output of an ended run is still to be stored."""
     was_running: Callable[[str, Sequence[int]], bool] = lambda _job_id, _instants: False
     """Whether runs of a job were under way at all of some instants."""
     catches_up: Callable[[str], bool] = lambda _job_id: True
@@ -141,9 +149,10 @@ class Reporter:
                 self._require_own_lease(store)
                 found = [accept(store, happening) for happening in happenings]
                 store.watch_states.save(self._still_followed(store, states))
-                beside(store, found)
-        if happenings:
-            self._stored(changes_of({happening.job_id for happening in happenings}))
+                changes = list(beside(store, found) or ())
+        changes += changes_of({happening.job_id for happening in happenings})
+        if changes:
+            self._stored(changes)
         return found
 
     def states(self) -> dict[Key, str]:
@@ -224,6 +233,8 @@ class _Open(NamedTuple):
     watcher: Watcher
     reporter: Reporter
     entries: list[Watched]
+    wakes: list[Callable[[], None]]
+    """What it wants to be called after each tick."""
 
     def close(self) -> None:
         # The reporter first, so that nothing more is stored.
@@ -249,6 +260,7 @@ class Watching:
         post: Callable[[Callable[[], None]], None],
         stored: Callable[[list[Change]], None],
         open_kind: Callable[[str, Link], Watcher] = open_watcher,
+        is_output_awaited: Callable[[str], bool] = lambda _run_id: False,
     ) -> None:
         """`post` runs a function on the engine's thread; there `stored` gets the changes that events made."""
         self._store = store
@@ -257,6 +269,8 @@ class Watching:
         self._post = post
         self._stored = stored
         self._open_kind = open_kind
+        self._is_output_awaited = is_output_awaited
+        self._bots: tuple[ChatBot, ...] = ()
         self._seen: list[tuple[str, str, str, int]] = []
         self._place: Place | None = None
         self._open: dict[str, _Open] = {}
@@ -270,18 +284,27 @@ class Watching:
         """
         seen = self._store.jobs.with_events()
         place = self._store.settings.webhook_place() if seen else None
+        bots = _without_people(self._store.settings.chat_bots())
+        for opened in self._open.values():
+            for wake in opened.wakes:
+                wake()
         if not self._has_begun:
             self._keep_troubles(())
             self._has_begun = True
-        if (seen, place) == (self._seen, self._place) and not self._faults:
+        if (seen, place, bots) == (self._seen, self._place, self._bots) and not self._faults:
             return
         wanted = _by_kind(seen)
         if place is None:
             wanted.pop(OnWebhook.kind, None)
+        wanted.pop(OnChat.kind, None)
+        if bots:
+            # Also without an active job: people are told so, and may be permitted.
+            wanted[OnChat.kind] = []
         moved = {OnWebhook.kind} if place != self._place else set()
+        moved |= {OnChat.kind} if bots != self._bots else set()
         for kind in self._open.keys() - (wanted.keys() - moved):
             self._open.pop(kind).close()
-        self._place = place
+        self._place, self._bots = place, bots
         self._faults = {kind: fault for kind, fault in self._faults.items() if kind in wanted}
         self._keep_troubles([entry for entries in wanted.values() for entry in entries])
         for kind, entries in wanted.items():
@@ -330,6 +353,7 @@ class Watching:
 
     def _open_watcher(self, kind: str) -> _Open:
         path = self._store.database.path
+        wakes: list[Callable[[], None]] = []
         reporter = Reporter(path, self._generation(), self._tell)
         link = Link(
             reporter.report,
@@ -337,14 +361,22 @@ class Watching:
             self._clock,
             path,
             self._place,
+            self._bots,
+            after_ticks=wakes.append,
+            is_output_awaited=self._is_output_awaited,
             was_running=reporter.was_running,
             catches_up=reporter.catches_up,
             tell=reporter.tell,
         )
-        return _Open(self._open_kind(kind, link), reporter, [])
+        return _Open(self._open_kind(kind, link), reporter, [], wakes)
 
     def _tell(self, changes: list[Change]) -> None:
         self._post(partial(self._stored, changes))
+
+
+def _without_people(bots: tuple[ChatBot, ...]) -> tuple[ChatBot, ...]:
+    """Return what a change of needs another listener."""
+    return tuple(replace(bot, permitted=()) for bot in bots)
 
 
 def _by_kind(jobs: Iterable[tuple[str, str, str, int]]) -> dict[str, list[Watched]]:

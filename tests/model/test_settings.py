@@ -13,6 +13,7 @@ from machine import START, Bench
 from halo_scheduler import Every, ScheduleError
 from halo_scheduler.model import Notify
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.chat import ChatBot, ChatServiceName
 from halo_scheduler.model.settings import (
     PRESETS,
     Agent,
@@ -45,6 +46,7 @@ _CHANGED = {
     "webhooks": True,
     "webhook_port": 9_000,
     "webhook_address": "::1",
+    "chat_bots": (ChatBot(name="family", service=ChatServiceName.SLACK, secret="A", permitted=("U01",)),),  # noqa: S106 - a name
 }
 
 

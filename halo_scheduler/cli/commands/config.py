@@ -26,6 +26,7 @@ ELSEWHERE = {
     "webhooks": "halo webhook on",
     "webhook_port": "halo webhook on --port",
     "webhook_address": "halo webhook on --address",
+    "chat_bots": "halo chat add",
 }
 NAMES = [field.name for field in fields(Settings) if field.name not in ELSEWHERE]
 # Scripts may still use these names; they are not listed.

@@ -1,0 +1,334 @@
+"""Chat: messages to bots become runs, and answers go back; each bot has a thread to listen and one to send."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from halo_scheduler.errors import SchedulerError, StoreError
+from halo_scheduler.grammar.interval import DAY_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.model import Event
+from halo_scheduler.model.changes import Change
+from halo_scheduler.model.chat import BotState, ChatBot, ChatServiceName
+from halo_scheduler.rules.event_requests import Accepted, Refused
+from halo_scheduler.store.chat import ChatReply
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.secrets import SecretStore
+from halo_scheduler.store.store import Store
+from halo_scheduler.triggers.chat_messages import Judge, targets_of
+from halo_scheduler.triggers.chat_replies import WAIT_MS, News, news_of
+from halo_scheduler.triggers.chat_service import ChatFault, ChatMessage, ChatService
+from halo_scheduler.triggers.watching import Link, Watched
+from halo_scheduler.wording.chat import cut
+
+_LOG = logging.getLogger(__name__)
+SERVICES: dict[ChatServiceName, str] = {
+    ChatServiceName.TELEGRAM: "halo_scheduler.triggers.telegram",
+    ChatServiceName.SLACK: "halo_scheduler.triggers.slack",
+    ChatServiceName.DISCORD: "halo_scheduler.triggers.discord",
+}
+"""For each service, the module that has `open_service(token, *, api=…) -> ChatService`."""
+_OWN_PACKAGE = "halo_scheduler"
+_SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 300.0
+_LONGEST_RETRY_S = 3_600.0
+# A service that was used for so long has recovered.
+_RECOVERED_MS = MINUTE_MS
+_TO_CLOSE_S = 0.5
+# Between looks at the store, however often the engine ticks.
+_BETWEEN_LOOKS_S = 0.1
+_LONGEST_WAIT_MS = 60_000
+_GIVEN_UP_MS = DAY_MS
+
+
+def open_watcher(link: Link) -> ChatWatcher:
+    """Return the watcher of chat, which listens from now on."""
+    return ChatWatcher(link)
+
+
+def refusal(_event: Event) -> str:
+    """Return why this system cannot observe an event: every system can; the bots are checked beside this."""
+    return ""
+
+
+def open_service(bot: ChatBot, token: str) -> ChatService:
+    """Return the service of a bot; ChatFault if it cannot be used here."""
+    try:
+        module = import_module(SERVICES[bot.service])
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if missing.startswith(_OWN_PACKAGE):
+            raise ChatFault(f"this version has no {bot.service.title()}", is_final=True) from None
+        raise ChatFault(
+            f"{bot.service.title()} needs the package {missing}; install it with: "
+            "pip install 'halo-scheduler[chat]'",
+            is_final=True,
+        ) from None
+    given = {"api": bot.api} if bot.api else {}
+    service: ChatService = module.open_service(token, **given)
+    return service
+
+
+def read_token(store: Store, path: Path, bot: ChatBot) -> str:
+    """Return the token of a bot; ChatFault if it cannot be read. This may wait for the keyring."""
+    try:
+        return SecretStore(store.secrets, path).reader([bot.secret])()[bot.secret]
+    except SchedulerError as error:
+        raise ChatFault(str(error), is_final=True) from error
+
+
+class ChatWatcher:
+    """Listens to all bots in the settings as long as it is open."""
+
+    def __init__(self, link: Link) -> None:
+        self._bots = [BotThreads(link, bot) for bot in link.bots]
+        link.after_ticks(self._wake)
+        for bot in self._bots:
+            bot.start()
+
+    def follow(self, entries: Sequence[Watched]) -> None:
+        """Do nothing: each message looks its jobs up, so that a change counts at once."""
+
+    def close(self) -> None:
+        """Stop listening and sending; what was stored is sent by the next engine."""
+        for bot in self._bots:
+            bot.stop()
+        for bot in self._bots:
+            bot.join()
+
+    def _wake(self) -> None:
+        for bot in self._bots:
+            bot.wake()
+
+
+class BotThreads:
+    """Receives the messages to one bot, and sends its answers."""
+
+    def __init__(self, link: Link, bot: ChatBot) -> None:
+        self._link = link
+        self._bot = bot
+        self._judge = Judge(bot.name, link.clock)
+        self._state = BotState(name=bot.name, token_at=bot.token_at)
+        self._is_closing = threading.Event()
+        self._has_news = threading.Event()
+        self._lock = threading.Lock()
+        self._service: ChatService | None = None
+        self._receiver = _Shelf(link.path)
+        self._sender = _Shelf(link.path)
+        self._threads = [
+            threading.Thread(target=work, name=f"halo-chat-{what}-{bot.name}", daemon=True)
+            for what, work in (("listen", self._listen), ("send", self._send))
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def wake(self) -> None:
+        """Look for ended runs and answers to send."""
+        self._has_news.set()
+
+    def stop(self) -> None:
+        """Ask both threads to end."""
+        with self._lock:
+            self._is_closing.set()
+            if self._service is not None:
+                self._service.close()
+        self._has_news.set()
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join(_TO_CLOSE_S)
+
+    # --- Receiving -----------------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        pause_s = _SHORTEST_PAUSE_S
+        while not self._is_closing.is_set():
+            began_ms = self._link.clock.monotonic_ms()
+            fault = self._listen_once()
+            if self._is_closing.is_set():
+                break
+            if self._link.clock.monotonic_ms() - began_ms > _RECOVERED_MS:
+                pause_s = _SHORTEST_PAUSE_S
+            self._note_fault(fault)
+            self._is_closing.wait(_pause_s(fault, pause_s))
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        self._receiver.close()
+
+    def _listen_once(self) -> ChatFault:
+        """Listen until something goes wrong, and return that."""
+        try:
+            self._begin().listen(self._state.position, self._accept)
+        except ChatFault as fault:
+            if fault.is_final:
+                self._drop_service()
+            return fault
+        except StoreError as error:
+            self._receiver.close()
+            return ChatFault(f"nothing can be stored now: {error}")
+        except Exception:  # noqa: BLE001 - whatever a service does, the other bots and the jobs go on
+            _LOG.exception("The bot %s cannot be listened to.", self._bot.name)
+            self._drop_service()
+            return ChatFault("something unexpected happened; the log says more")
+        return ChatFault("the connection ended")
+
+    def _begin(self) -> ChatService:
+        """Return the service, once the token was proved."""
+        store = self._receiver.open()
+        stored = store.chat.states().get(self._bot.name)
+        if stored is not None and stored.token_at == self._bot.token_at:
+            self._state = stored
+        service = self._service or self._open_service(store)
+        identity = service.identity()
+        self._save(replace(self._state, identity=identity, fault="", since=self._link.clock.now_ms()))
+        self._has_news.set()
+        return service
+
+    def _open_service(self, store: Store) -> ChatService:
+        service = open_service(self._bot, read_token(store, self._link.path, self._bot))
+        with self._lock:
+            if self._is_closing.is_set():
+                service.close()
+            self._service = service
+        return service
+
+    def _drop_service(self) -> None:
+        """Let the next attempt read the token again."""
+        with self._lock:
+            service, self._service = self._service, None
+        if service is not None:
+            service.close()
+
+    def _accept(self, messages: Sequence[ChatMessage], position: str) -> None:
+        """Store messages with what becomes of them; StoreUnavailableError if nothing was stored."""
+        now_ms = self._link.clock.now_ms()
+        verdict = self._judge.judge(self._receiver.open(), messages)
+        state = replace(self._state, position=position)
+
+        def store_beside(store: Store, found: Sequence[Accepted | Refused]) -> list[Change]:
+            store.chat.save_state(state)
+            return verdict.store(store, found, now_ms)
+
+        self._link.report(verdict.happenings, {}, store_beside)
+        self._state = state
+        self._has_news.set()
+
+    def _note_fault(self, fault: ChatFault) -> None:
+        """Store what keeps the bot from listening; the same is told once."""
+        text = str(fault)
+        if text == self._state.fault:
+            return
+        _LOG.warning("The bot %s does not listen: %s", self._bot.name, text)
+        try:
+            self._save(replace(self._state, fault=text, since=self._link.clock.now_ms()))
+            if fault.is_final:
+                for target in targets_of(self._receiver.open(), self._bot.name):
+                    self._link.tell(
+                        target.record.id, f"the bot {self._bot.name}: {text}", self._link.clock.now_ms()
+                    )
+        except StoreError as error:
+            _LOG.warning("That cannot be stored: %s", error)
+            self._receiver.close()
+
+    def _save(self, state: BotState) -> None:
+        def save(store: Store, _found: object) -> None:
+            store.chat.save_state(state)
+
+        self._link.report([], {}, save)
+        self._state = state
+
+    # --- Sending -------------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        while not self._is_closing.is_set():
+            self._has_news.clear()
+            try:
+                wait_ms = self._send_due()
+            except StoreError as error:
+                _LOG.warning("Answers of the bot %s cannot be read: %s", self._bot.name, error)
+                self._sender.close()
+                wait_ms = 5 * SECOND_MS
+            except Exception:  # noqa: BLE001 - one answer must not keep the others
+                _LOG.exception("Answers of the bot %s cannot be sent.", self._bot.name)
+                wait_ms = _LONGEST_WAIT_MS
+            self._has_news.wait(wait_ms / SECOND_MS)
+            self._is_closing.wait(_BETWEEN_LOOKS_S)
+        self._sender.close()
+
+    def _send_due(self) -> int:
+        """Store the news of threads, send the answers that are due, and return how long nothing else is."""
+        store = self._sender.open()
+        wait_ms = self._gather_news(store)
+        while self._service is not None and not self._is_closing.is_set():
+            reply = store.chat.due_reply(self._bot.name, self._link.clock.now_ms())
+            if reply is None:
+                break
+            self._send_one(self._service, reply)
+        due_at = store.chat.next_reply_at(self._bot.name)
+        if due_at is not None and self._service is not None:
+            wait_ms = min(wait_ms, max(due_at - self._link.clock.now_ms(), 0))
+        return wait_ms
+
+    def _gather_news(self, store: Store) -> int:
+        """Store what open threads are told; return when one may be told that it waits."""
+        now_ms, link = self._link.clock.now_ms(), self._link
+        threads = [one for one in store.chat.open_threads() if one.bot == self._bot.name]
+        news = [found for one in threads if (found := news_of(store, one, now_ms, link.is_output_awaited))]
+        if news:
+            self._store(lambda store: _store_all(store, news, now_ms))
+        waits = [WAIT_MS - (now_ms - one.at) for one in threads if not one.is_told]
+        return min([_LONGEST_WAIT_MS, *(wait for wait in waits if wait > 0)])
+
+    def _send_one(self, service: ChatService, reply: ChatReply) -> None:
+        """Send an answer and forget it; if that fails it is tried again, for a day."""
+        try:
+            service.send(reply.channel, reply.thread, cut(reply.text, service.longest_reply))
+        except ChatFault as fault:
+            now_ms = self._link.clock.now_ms()
+            pause_ms = int(_pause_s(fault, _SHORTEST_PAUSE_S * 2 ** min(reply.tries, 10)) * SECOND_MS)
+            if now_ms - reply.at < _GIVEN_UP_MS:
+                self._store(lambda store: store.chat.put_off_reply(reply, now_ms + pause_ms))
+                return
+            _LOG.warning("An answer of the bot %s could not be sent: %s", self._bot.name, fault)
+        self._store(lambda store: store.chat.remove_reply(reply))
+
+    def _store(self, work: Callable[[Store], None]) -> None:
+        def store_beside(store: Store, _found: object) -> None:
+            work(store)
+
+        self._link.report([], {}, store_beside)
+
+
+def _store_all(store: Store, news: Sequence[News], now_ms: int) -> None:
+    for one in news:
+        one.store(store, now_ms)
+
+
+def _pause_s(fault: ChatFault, pause_s: float) -> float:
+    """Return how long to wait after a fault."""
+    if fault.retry_after_s is not None:
+        return min(max(fault.retry_after_s, _SHORTEST_PAUSE_S), _LONGEST_RETRY_S)
+    return _LONGEST_PAUSE_S if fault.is_final else min(pause_s, _LONGEST_PAUSE_S)
+
+
+class _Shelf:
+    """A connection to the database for one thread, opened when it is needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._store: Store | None = None
+
+    def open(self) -> Store:
+        if self._store is None:
+            # A deleted database must not be replaced by an empty one.
+            self._store = Store(Database.open(self._path, must_exist=True))
+        return self._store
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None

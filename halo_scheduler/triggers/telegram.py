@@ -1,0 +1,295 @@
+"""Telegram: receives messages by long polling, so that no port is open, and sends answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.interval import DAY_MS
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.triggers.chat_service import Accept, ChatFault, ChatMessage
+from halo_scheduler.web import client
+from halo_scheduler.web.addresses import Address, AddressError, Proxies
+from halo_scheduler.web.faults import WebError
+from halo_scheduler.web.transport import RequestCancelledError, Transport
+
+PUBLIC_ADDRESS = "https://api.telegram.org"
+_TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{10,100}", re.ASCII)
+_MENTION = re.compile(r"@\w+")
+_COMMAND = re.compile(r"(/\w+)@(\w+)(.*)", re.DOTALL)
+_POLL_S, _CALL_S, _SPARE_S = 50, 30, 15
+_MOST_BYTES = 20_000_000
+_MOST_UPDATES = 100
+_MOST_REMEMBERED = 500
+_MOST_ENTITIES = 100
+_CONFLICT_S = 30.0
+_LONGEST_NAME = 60
+# After a week without messages the numbers of updates begin anew.
+_NUMBERS_LAST_MS = 6 * DAY_MS
+_UNAUTHORIZED, _NOT_FOUND, _CONFLICT, _TOO_MANY, _SERVER_ERROR = 401, 404, 409, 429, 500
+_NOT_KNOWN = "Telegram does not know this token; get one from @BotFather, and store it with: halo chat token"
+
+
+def open_service(token: str, *, api: str = PUBLIC_ADDRESS) -> Telegram:
+    """Return the bot of a token; ChatFault if it cannot be one."""
+    found = _TOKEN.fullmatch(token.strip())
+    if found is None:
+        raise ChatFault(_NOT_KNOWN, is_final=True)
+    return Telegram(found[0], found[1], api.rstrip("/"))
+
+
+class Telegram:
+    """One bot on Telegram; `listen` runs on one thread, everything else on any."""
+
+    longest_reply = 4_096
+
+    def __init__(self, token: str, bot_id: str, api: str) -> None:
+        self._address = f"{api}/bot{token}"
+        self._bot_id = bot_id
+        self._user_name = ""
+        self._lock = threading.Lock()
+        self._calls: set[Transport] = set()
+        self._is_closed = False
+        # Where answers to our own messages belong, by conversation and message.
+        self._sent: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    def identity(self) -> str:
+        """Return the bot's name on Telegram."""
+        self._user_name = str(_object(self._call("getMe", {})).get("username", ""))
+        return f"@{self._user_name}"
+
+    def listen(self, state: str, accept: Accept) -> None:
+        """Receive messages until `close`; an update is acknowledged by asking for the one after it."""
+        if not self._user_name:
+            self.identity()
+        position, heard_at = _read_state(state)
+        if not state:
+            position = self._skip_old(accept)
+            heard_at = _now_ms()
+        while not self._is_closed:
+            is_known = _now_ms() - heard_at < _NUMBERS_LAST_MS
+            updates = self._poll(position if is_known else 0, _POLL_S)
+            if not updates:
+                continue
+            position, heard_at = max(number for number, _ in updates) + 1, _now_ms()
+            found = [self._message(update) for _, update in updates]
+            accept([message for message in found if message is not None], f"{position}@{heard_at}")
+
+    def send(self, channel: str, thread: str, text: str) -> None:
+        """Post plain text; it stays as it is, and mentions nobody."""
+        wanted: dict[str, Any] = {
+            "chat_id": int(channel),
+            "text": text,
+            "entities": _plain_entities(text),
+            "link_preview_options": {"is_disabled": True},
+        }
+        if thread:
+            wanted["reply_parameters"] = {"message_id": int(thread), "allow_sending_without_reply": True}
+        number = _object(self._call("sendMessage", wanted)).get("message_id")
+        self._sent[channel, str(number)] = thread
+        while len(self._sent) > _MOST_REMEMBERED:
+            self._sent.popitem(last=False)
+
+    def close(self) -> None:
+        """End `listen` and all calls."""
+        with self._lock:
+            self._is_closed = True
+            for transport in self._calls:
+                transport.cancel()
+
+    # --- Updates -------------------------------------------------------------------------------------
+
+    def _skip_old(self, accept: Accept) -> int:
+        """Return where the messages begin that are written from now on."""
+        last = self._poll(-1, 0)
+        position = last[-1][0] + 1 if last else 0
+        accept([], f"{position}@{_now_ms()}")
+        return position
+
+    def _poll(self, position: int, wait_s: int) -> list[tuple[int, Mapping[str, Any]]]:
+        """Return new updates with their numbers; none if it was closed meanwhile."""
+        wanted = {
+            "offset": position,
+            "timeout": wait_s,
+            "limit": _MOST_UPDATES,
+            "allowed_updates": ["message"],
+        }
+        try:
+            found = self._call("getUpdates", wanted, wait_s + _SPARE_S)
+        except RequestCancelledError:
+            return []
+        if not isinstance(found, list):
+            raise _not_understood()
+        updates = [_object(update) for update in found]
+        if not all(isinstance(update.get("update_id"), int) for update in updates):
+            raise _not_understood()
+        return [(update["update_id"], update) for update in updates]
+
+    def _message(self, update: Mapping[str, Any]) -> ChatMessage | None:
+        """Return the message of an update; None if it is of a bot, or has no text."""
+        try:
+            message, sender, chat = _parts(update)
+            number, at = int(message["message_id"]), int(message["date"]) * 1_000
+            channel, text = str(int(chat["id"])), message["text"]
+            if sender.get("is_bot") or "sender_chat" in message or not isinstance(text, str):
+                return None
+            return ChatMessage(
+                event_id=f"telegram:{self._bot_id}:{channel}:{number}",
+                channel=channel,
+                sender=str(int(sender["id"])),
+                sender_name=_name_of(sender),
+                text=self._without_mention(text),
+                thread=self._thread_of(message, channel) or str(number),
+                at=at,
+            )
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def _thread_of(self, message: Mapping[str, Any], channel: str) -> str:
+        """Return the message that this one replies to; of one of ours, the message that it answered."""
+        replied = message.get("reply_to_message")
+        # The first message of a topic is not meant.
+        if not isinstance(replied, dict) or "forum_topic_created" in replied:
+            return ""
+        number = str(int(replied["message_id"]))
+        return self._sent.get((channel, number), number)
+
+    def _without_mention(self, text: str) -> str:
+        own = self._user_name.lower()
+        command = _COMMAND.fullmatch(text)
+        if command is not None and command[2].lower() == own:
+            return f"{command[1]}{command[3]}"
+        first, _, rest = text.partition(" ")
+        return rest.lstrip() if first.lower() == f"@{own}" else text
+
+    # --- Calls ---------------------------------------------------------------------------------------
+
+    def _call(self, method: str, wanted: Mapping[str, Any], limit_s: float = _CALL_S) -> Any:
+        """Return the result of a method; ChatFault says what went wrong."""
+        with self._transport(limit_s) as transport:
+            try:
+                request = client.Request(
+                    method="POST",
+                    address=Address.read(f"{self._address}/{method}"),
+                    headers={"Content-Type": "application/json"},
+                    body=json.dumps(wanted).encode(),
+                )
+                answer = client.send(transport, request, Proxies(os.environ))
+                body = _read(answer.pieces())
+            except AddressError:
+                raise ChatFault("the address of the server cannot be used", is_final=True) from None
+            except WebError as error:
+                raise ChatFault(str(error)) from None
+        try:
+            data = _object(json.loads(body))
+        except (ValueError, RecursionError):
+            raise _not_understood(answer.status) from None
+        if answer.status != 200 or data.get("ok") is not True:  # noqa: PLR2004 - OK
+            raise _fault(answer.status, data)
+        return data.get("result")
+
+    @contextmanager
+    def _transport(self, limit_s: float) -> Iterator[Transport]:
+        with Transport(limit_s) as transport:
+            with self._lock:
+                self._calls.add(transport)
+                if self._is_closed:
+                    transport.cancel()
+            try:
+                yield transport
+            finally:
+                with self._lock:
+                    self._calls.discard(transport)
+
+
+def _now_ms() -> int:
+    return SystemClock().now_ms()
+
+
+def _read_state(state: str) -> tuple[int, int]:
+    position, _, heard_at = state.partition("@")
+    try:
+        return int(position or 0), int(heard_at or 0)
+    except ValueError:
+        return 0, 0
+
+
+def _read(pieces: Iterator[bytes]) -> bytes:
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if len(body) > _MOST_BYTES:
+            raise ChatFault(f"Telegram sent more than {_MOST_BYTES // 1_000_000} MB at once")
+    return bytes(body)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise _not_understood()
+    return value
+
+
+def _parts(update: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]:
+    """Return the message of an update, its sender and its conversation."""
+    message = update["message"]
+    return message, message["from"], message["chat"]
+
+
+def _name_of(sender: Mapping[str, Any]) -> str:
+    """Return a user name, which belongs to one person, with @; else a first name, which anybody can choose, without."""
+    name = sender.get("username")
+    if isinstance(name, str) and name:
+        return f"@{name}"
+    return plain_line(str(sender.get("first_name", "")), _LONGEST_NAME).lstrip("@")
+
+
+def _plain_entities(text: str) -> list[dict[str, object]]:
+    """Return what keeps Telegram from making mentions of words with @: they are shown as they stand."""
+    spans = [match.span() for match in _MENTION.finditer(text)]
+    if len(spans) > _MOST_ENTITIES:
+        spans = [(0, len(text))]
+    return [
+        {"type": "code", "offset": _units(text[:start]), "length": _units(text[start:end])}
+        for start, end in spans
+    ]
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", errors="replace")) // 2
+
+
+def _not_understood(status: int = 0) -> ChatFault:
+    if status >= _SERVER_ERROR:
+        return ChatFault(f"Telegram cannot be used now (it answers {status})")
+    return ChatFault("Telegram sent something that cannot be read")
+
+
+def _fault(status: int, data: Mapping[str, Any]) -> ChatFault:
+    """Return the meaning of an error."""
+    said = plain_line(str(data.get("description", "")), 200) or f"it answers {status}"
+    if status in (_UNAUTHORIZED, _NOT_FOUND):
+        return ChatFault(_NOT_KNOWN, is_final=True)
+    if status == _CONFLICT and "webhook" in said.lower():
+        return ChatFault(
+            "the bot sends its messages to a webhook elsewhere; remove that first", retry_after_s=_CONFLICT_S
+        )
+    if status == _CONFLICT:
+        return ChatFault(
+            "another program receives the messages of this bot; stop it", retry_after_s=_CONFLICT_S
+        )
+    if status == _TOO_MANY:
+        return ChatFault("Telegram asks to wait", retry_after_s=_retry_after(data))
+    return ChatFault(f"Telegram refuses: {said}")
+
+
+def _retry_after(data: Mapping[str, Any]) -> float:
+    parameters = data.get("parameters")
+    seconds = parameters.get("retry_after") if isinstance(parameters, dict) else None
+    return float(seconds) if isinstance(seconds, int) and seconds > 0 else _CONFLICT_S
