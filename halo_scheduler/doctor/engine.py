@@ -19,8 +19,10 @@ from halo_scheduler.host.disk_space import used_bytes
 from halo_scheduler.host.owners import is_own_peer
 from halo_scheduler.ipc.client import socket_path
 from halo_scheduler.model import Outcome, ProcessAction
+from halo_scheduler.rules.chat import chat_status
 from halo_scheduler.rules.webhooks import webhook_status
 from halo_scheduler.store.lease import EngineRow
+from halo_scheduler.wording.chat import bot_words
 from halo_scheduler.wording.webhooks import OPEN_WARNING, open_words
 
 _TOPIC = Topic.ENGINE
@@ -90,6 +92,27 @@ def check_webhooks(scene: Scene) -> Iterator[Finding]:
         yield look(Topic.WEBHOOKS, what, "Switch them on with: halo webhook on")
     else:
         yield fine(Topic.WEBHOOKS, what)
+
+
+def check_chat(scene: Scene) -> Iterator[Finding]:
+    """Say which bots people can write to, and find what keeps them from listening."""
+    row = scene.engine
+    found = chat_status(scene.store, engine_since=row.started_at if row and scene.has_engine else None)
+    for status in found:
+        name = status.bot.name
+        what = f"Chat: {name} ({status.bot.service}), {bot_words(status)}."
+        if status.state is not None and status.state.fault:
+            yield wrong(Topic.CHAT, what, f"Try it with: halo chat test {name}")
+        elif not status.jobs:
+            yield look(
+                Topic.CHAT,
+                what,
+                f"Add a job with --chat {name}/direct, or: halo chat remove {name}",
+            )
+        else:
+            yield fine(Topic.CHAT, what)
+    if not found:
+        yield fine(Topic.CHAT, "Chat: off, there are no bots.")
 
 
 def _since(scene: Scene, row: EngineRow) -> str:

@@ -17,6 +17,7 @@ from halo_scheduler.doctor.database import (
     open_database,
 )
 from halo_scheduler.doctor.engine import (
+    check_chat,
     check_crash,
     check_engine,
     check_processes,
@@ -35,6 +36,7 @@ _ON_DATABASE: tuple[tuple[Topic, Check], ...] = (
     (Topic.DATABASE, check_database),
     (Topic.ENGINE, check_engine),
     (Topic.WEBHOOKS, check_webhooks),
+    (Topic.CHAT, check_chat),
     (Topic.SECRETS, check_secrets),
     (Topic.PROCESSES, check_processes),
     (Topic.SPOOL, check_spool),

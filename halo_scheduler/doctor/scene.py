@@ -49,6 +49,7 @@ class Topic(StrEnum):
     BACKUPS = "backups"
     ENGINE = "engine"
     WEBHOOKS = "webhooks"
+    CHAT = "chat"
     ZONE = "time zone"
     AUTOSTART = "autostart"
     TRAY = "tray"

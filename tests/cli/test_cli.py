@@ -63,7 +63,7 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
         (("preview", "--every"), "halo: option '--every' requires an argument\n"),
         (
             ("preview",),
-            "give a schedule: --when, --every, --after, --cron, --once, --on-file, --on, --webhook or --manual",
+            "give a schedule: --when, --every, --after, --cron, --once, --on-file, --on, --webhook, --chat or --manual",
         ),
         (("preview", "--every", "5m", "--manual"), "--manual needs no other schedule"),
         (("preview", "--every", "5m", "--every", "5m"), "the same schedule is given twice"),

@@ -19,6 +19,7 @@ from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.model import Situation
 from halo_scheduler.rules.chains import WaitingRun, alike
 from halo_scheduler.service.engine_control import Status
+from halo_scheduler.wording.chat import bot_words
 from halo_scheduler.wording.faults import trouble_text, trouble_title
 from halo_scheduler.wording.schedules import describe_when
 from halo_scheduler.wording.status import awaited_words, waiting_words
@@ -50,6 +51,7 @@ def status(*, group: str | None, as_json: bool) -> None:
         runs = scheduler.runs.waiting_in_chains()
         trouble = scheduler.engine.trouble()
         webhooks = scheduler.webhooks.status()
+        bots = scheduler.chat.status()
     space = disk_space(str(scheduler.path.parent))
     is_full = space is not None and space.is_full
     now_ms = SystemClock().now_ms()
@@ -61,6 +63,7 @@ def status(*, group: str | None, as_json: bool) -> None:
             "store_trouble": None if trouble is None else trouble.to_data(),
             "disk_is_full": is_full,
             "webhooks": webhooks.to_data(),
+            "chat": [bot.to_data() for bot in bots],
         }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         raise SystemExit(int(is_full or trouble is not None))
@@ -73,6 +76,8 @@ def status(*, group: str | None, as_json: bool) -> None:
     _show(found, min(ahead, default=None), now_ms)
     if webhooks.place is not None or webhooks.jobs:
         click.echo(f"  webhooks: {plain_line(open_words(webhooks), _LONGEST)}")
+    for bot in bots:
+        click.echo(f"  chat: {bot.bot.name} ({bot.bot.service}), {plain_line(bot_words(bot), _LONGEST)}")
     _show_waiting(waiting, runs, {one.job_id: one.name for one in situations.values()}, now_ms)
     if trouble is not None:
         click.echo(f"{click.style('■', fg='red')} {trouble_title(trouble)}")

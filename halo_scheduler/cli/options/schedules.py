@@ -20,6 +20,7 @@ from halo_scheduler.cli.options.option_values import (
     with_options,
 )
 from halo_scheduler.cli.terminal.completions import complete_folders, complete_zones
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.grammar.zone import local_time
@@ -31,6 +32,7 @@ from halo_scheduler.model import (
     FileEvent,
     Manual,
     Once,
+    OnChat,
     OnFile,
     OnSession,
     OnWebhook,
@@ -39,6 +41,7 @@ from halo_scheduler.model import (
     Several,
 )
 from halo_scheduler.model.calendars import DAY_GROUPS, Calendar, Shift
+from halo_scheduler.model.chat import require_people
 from halo_scheduler.model.schedules import (
     Overlap,
     combine,
@@ -114,6 +117,19 @@ SCHEDULE_OPTIONS = (
         "--webhook", is_flag=True, default=None, help="Run when its webhook is called; see: halo webhook."
     ),
     _option(
+        "--chat",
+        multiple=True,
+        metavar="BOT/CONVERSATION",
+        help="Run when somebody writes to a bot: family/direct, or family/-100123 for a group; see: halo chat.",
+    ),
+    _option(
+        "--chat-from",
+        multiple=True,
+        metavar="WHO",
+        help="Who may start it with --chat, by id or @name; may be repeated.",
+        default_words="the people permitted for the bot",
+    ),
+    _option(
         "--from-date",
         metavar="DATE",
         help='First day of the schedules: 2027-05-01, "1 May 2027" or tomorrow; "none" for no limit.',
@@ -155,6 +171,7 @@ SCHEDULE_FIELDS = {
     "schedule.match": ("--match",),
     "schedule.settle": ("--settle",),
     "schedule.delay": ("--delay",),
+    "schedule.channel": ("--chat",),
     "schedule.on_overlap": ("--on-overlap",),
     "schedule.from": ("--from-date",),
     "schedule.until": ("--until-date",),
@@ -187,6 +204,8 @@ class ScheduleOptions:
     on: tuple[str, ...]
     delay: str | None
     webhook: bool | None
+    chat: tuple[str, ...]
+    chat_from: tuple[str, ...]
     from_date: str | None
     until_date: str | None
     only_on: tuple[str, ...]
@@ -207,6 +226,7 @@ class ScheduleOptions:
             *map(self._on_file, self.on_file),
             *(OnSession(SessionEvent(on), or_none(self.delay)) for on in self.on),
             *([OnWebhook()] if self.webhook else []),
+            *map(self._on_chat, self.chat),
         ]
         self._refuse_without_event()
         if self.manual and given:
@@ -215,7 +235,8 @@ class ScheduleOptions:
             given = [Manual()]
         if not given and before is None:
             raise click.UsageError(
-                "give a schedule: --when, --every, --after, --cron, --once, --on-file, --on, --webhook or --manual"
+                "give a schedule: --when, --every, --after, --cron, --once, --on-file, --on, --webhook, --chat "
+                "or --manual"
             )
         if len(set(given)) < len(given):
             raise click.UsageError("the same schedule is given twice")
@@ -297,6 +318,8 @@ class ScheduleOptions:
         for option, value in of_file.items():
             if value is not None and not self.on_file:
                 raise click.UsageError(f"{option} needs --on-file")
+        if self.chat_from and not self.chat:
+            raise click.UsageError("--chat-from needs --chat")
         if self.delay is not None and not self.on:
             raise click.UsageError("--delay needs --on")
 
@@ -304,6 +327,14 @@ class ScheduleOptions:
         chosen = {"match": self.match, "on": self.file_event, "settle": self.settle}
         given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         return OnFile(lasting_path(path), **given)
+
+    def _on_chat(self, channel: str) -> OnChat:
+        try:
+            people = require_people("from", self.chat_from)
+        except ScheduleError as error:
+            # `from` alone is the first day of a schedule.
+            raise click.UsageError(f"--chat-from {error.message}") from None
+        return OnChat(channel, people)
 
     @under("at")
     def _once(self, when: str, now_ms: int) -> Once:

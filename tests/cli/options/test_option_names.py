@@ -22,7 +22,7 @@ _WITHOUT_FIELD = {
     "--manual", "--no-env", "--no-headers", "--no-work", "--no-conditions", "--no-followers", "--no-group",
     "--no-params",
     # click refuses other words than theirs.
-    "--on", "--file-event", "--webhook",
+    "--on", "--file-event", "--webhook", "--chat-from",
     "--help", "-h",
 }  # fmt: skip
 
@@ -85,6 +85,7 @@ _GITHUB = ["--work-github", "me/shop", "--work-token", "T"]
         ("--cron", ["--cron", "99"], _COMMAND),
         ("--tz", ["--cron", "@daily", "--tz", "Nowhere"], _COMMAND),
         ("--once", ["--once", "never"], _COMMAND),
+        ("--chat", ["--chat", "family"], _COMMAND),
         ("--anchor", ["--every", "1h", "--anchor", "never"], _COMMAND),
         ("NAME", [], _COMMAND),
         ("COMMAND", [], ["--", ""]),
@@ -133,7 +134,7 @@ _GITHUB = ["--work-github", "me/shop", "--work-token", "T"]
     ],
 )
 def test_a_refusal_names_the_option(option: str, given: list[str], action: list[str]) -> None:
-    schedule = [] if {"--every", "--after", "--cron", "--once"} & set(given) else ["--manual"]
+    schedule = [] if {"--every", "--after", "--cron", "--once", "--chat"} & set(given) else ["--manual"]
     name = "" if option == "NAME" else "job"
     done = CliRunner().invoke(halo, ["add", name, *schedule, *given, *action])
     assert isinstance(done.exception, ScheduleError)
