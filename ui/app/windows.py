@@ -152,6 +152,10 @@ class Windows(QObject):
         """Show the webhooks page of the settings."""
         self._with_settings(lambda settings: settings.show_webhooks())
 
+    def show_chat(self) -> None:
+        """Show the chat page of the settings."""
+        self._with_settings(lambda settings: settings.show_chat())
+
     def show_secrets(self) -> None:
         """Show the secrets in the settings."""
         self._with_settings(lambda settings: settings.show_secrets())
@@ -264,6 +268,7 @@ class Windows(QObject):
         self.editing.quiet_times_requested.connect(self.show_quiet_times)
         self.editing.secrets_requested.connect(self.show_secrets)
         self.editing.webhooks_requested.connect(self.show_webhooks)
+        self.editing.chat_requested.connect(self.show_chat)
 
     def _with_settings(self, use: Callable[[SettingsDialog], None]) -> None:
         """Call something with the settings dialog, created on first use."""

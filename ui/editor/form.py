@@ -40,6 +40,7 @@ class Form(QStackedWidget):
     job_wanted = Signal(str)
     quiet_times_wanted = Signal()
     webhooks_wanted = Signal()
+    chat_wanted = Signal()
     secret_wanted = Signal()
 
     def __init__(self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget) -> None:
@@ -218,6 +219,7 @@ class Form(QStackedWidget):
         pages.next_jobs.job_wanted.connect(self.job_wanted)
         pages.conditions.quiet_times_wanted.connect(self.quiet_times_wanted)
         pages.when.webhooks_wanted.connect(self.webhooks_wanted)
+        pages.when.chat_wanted.connect(self.chat_wanted)
         self._follow_kind()
         self._follow_group()
         self._follow_chain()

@@ -49,6 +49,8 @@ class JobEditor(QDialog):
     """Requests the secrets page of the settings."""
     webhooks_requested = Signal()
     """Requests the webhooks page of the settings."""
+    chat_requested = Signal()
+    """Requests the chat page of the settings."""
 
     def __init__(
         self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget | None = None
@@ -119,6 +121,7 @@ class JobEditor(QDialog):
         self._form.quiet_times_wanted.connect(self.quiet_times_requested)
         self._form.secret_wanted.connect(self.secrets_requested)
         self._form.webhooks_wanted.connect(self.webhooks_requested)
+        self._form.chat_wanted.connect(self.chat_requested)
         for number in range(self._list.count()):
             QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(
                 partial(self.turn_to, number)

@@ -49,6 +49,8 @@ class EditorSessions(QObject):
     """Requests the secrets page of the settings."""
     webhooks_requested = Signal()
     """Requests the webhooks page of the settings."""
+    chat_requested = Signal()
+    """Requests the chat page of the settings."""
     fault = Signal(str)
 
     def __init__(
@@ -126,6 +128,7 @@ class EditorSessions(QObject):
         editor.quiet_times_requested.connect(self.quiet_times_requested)
         editor.secrets_requested.connect(self.secrets_requested)
         editor.webhooks_requested.connect(self.webhooks_requested)
+        editor.chat_requested.connect(self.chat_requested)
         editor.destroyed.connect(partial(self._forget, session))
         editor.show()
 

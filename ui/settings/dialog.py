@@ -27,6 +27,7 @@ from .agents import AgentsPage
 from .assistants import AssistantsPage
 from .backups import BackupsPage
 from .basic_pages import ConcurrencyPage, GeneralPage, NotificationsPage
+from .chat import ChatPage
 from .history import HistoryPage
 from .page import Page, SettingsLink
 from .quiet_times import QuietTimesPage
@@ -37,7 +38,7 @@ _LIST_WIDTH = 184
 _ICONS_WIDTH = 48
 _SIZE = QSize(776, 544)
 _LEAST = QSize(480, 380)
-_QUIET_TIMES, _AGENTS, _WEBHOOKS, _BACKUPS, _SECRETS = 3, 4, 6, 8, 9
+_QUIET_TIMES, _AGENTS, _WEBHOOKS, _CHAT, _BACKUPS, _SECRETS = 3, 4, 6, 7, 9, 10
 _BY_TAB = Qt.FocusPolicy.TabFocus
 
 
@@ -62,6 +63,7 @@ class SettingsDialog(QDialog):
             ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, appearance)),
             ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, appearance)),
             ("globe", self.tr("Webhooks"), lambda: WebhooksPage(self._link, appearance)),
+            ("chat", self.tr("Chat"), lambda: ChatPage(self._link, appearance)),
             ("history", self.tr("History"), lambda: HistoryPage(self._link)),
             ("backup", self.tr("Backups"), self._make_backups),
             ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, appearance)),
@@ -90,6 +92,10 @@ class SettingsDialog(QDialog):
     def show_webhooks(self) -> None:
         """Show the webhooks page."""
         self._list.setCurrentRow(_WEBHOOKS)
+
+    def show_chat(self) -> None:
+        """Show the chat page."""
+        self._list.setCurrentRow(_CHAT)
 
     def show_backups(self) -> None:
         """Show the backups page."""

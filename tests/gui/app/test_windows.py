@@ -217,6 +217,7 @@ def test_a_manual_that_is_not_built_is_reported(
         ("quiet_times_requested", "Quiet hours"),
         ("secrets_requested", "Secrets"),
         ("webhooks_requested", "Webhooks"),
+        ("chat_requested", "Chat"),
     ],
 )
 def test_an_editor_opens_the_settings_at_a_page(stage: Stage, qtbot: QtBot, signal: str, title: str) -> None:

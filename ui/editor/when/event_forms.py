@@ -8,7 +8,8 @@ from enum import StrEnum
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
-from halo_scheduler.model import Entry, FileEvent, OnFile, OnSession, OnWebhook, SessionEvent
+from halo_scheduler.model import Entry, FileEvent, OnChat, OnFile, OnSession, OnWebhook, SessionEvent
+from halo_scheduler.model.chat import DIRECT, require_people
 from ui.forms.fields import Field, Findings, Page
 from ui.forms.inputs import DirectoryEdit, IntervalEdit
 from ui.forms.rows import link, optional_interval, set_optional
@@ -176,6 +177,65 @@ class WebhookForm(ScheduleForm):
 
     def read(self, findings: Findings, now_ms: int) -> list[Entry]:  # noqa: ARG002 - nothing to fill in
         return [Entry(OnWebhook())]
+
+
+class ChatForm(ScheduleForm):
+    """A bot with a conversation, and who may start the job there."""
+
+    settings_wanted = Signal()
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page)
+        self._channel = QLineEdit()
+        self._channel.setObjectName("chatChannel")
+        self._channel.setPlaceholderText(f"family/{DIRECT}")
+        self._people = QLineEdit()
+        self._people.setObjectName("chatPeople")
+        self._people.setPlaceholderText("123456789, @anna")
+        self._settings = link(self.tr("Chat settings…"), name="chatSettings")
+        for field in (
+            Field(
+                self.tr("When somebody writes to"),
+                self._channel,
+                path="schedule.channel",
+                subject=self.tr("This"),
+                hint=self.tr(
+                    "A bot and a conversation: family/direct for one with the bot alone, family/-100123 for a group. "
+                    "What they write is the input of the run, and its output is the answer."
+                ),
+            ),
+            Field(
+                self.tr("Who may start the job"),
+                self._people,
+                path="schedule.people",
+                subject=self.tr("This"),
+                hint=self.tr("Ids or @names, with commas. Empty: the people permitted for the bot."),
+            ),
+        ):
+            self.column.addWidget(page.watch_field(field))
+        self.column.addWidget(self._settings, alignment=Qt.AlignmentFlag.AlignLeft)
+        self._channel.setAccessibleName(self.tr("When somebody writes to"))
+        self._people.setAccessibleName(self.tr("Who may start the job"))
+        self._settings.clicked.connect(self.settings_wanted)
+        self._channel.textChanged.connect(self.changed)
+        self._people.textChanged.connect(self.changed)
+
+    def focus_first(self) -> None:
+        self._channel.setFocus()
+
+    def load(self, event: OnChat) -> None:
+        """Show an event."""
+        self._channel.setText(event.channel)
+        self._people.setText(", ".join(event.from_))
+
+    def read(self, findings: Findings, now_ms: int) -> list[Entry]:  # noqa: ARG002 - not about times
+        channel = self._channel.text().strip()
+        if not channel:
+            findings.miss("schedule.channel", self.tr("Enter a bot and a conversation."))
+            return []
+        given = self._people.text().replace(",", " ").split()
+        people = findings.take("schedule.people", lambda: require_people("", given))
+        return [] if people is None else self.taken(findings, lambda: OnChat(channel, people))
 
 
 def _event_box(name: str, title: str, events: Sequence[tuple[StrEnum, str]]) -> QComboBox:

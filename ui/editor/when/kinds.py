@@ -17,10 +17,11 @@ CRON = "cron"
 FILE = "file"
 SESSION = "session"
 WEBHOOK = "webhook"
+CHAT = "chat"
 MANUAL = "manual"
 ON_CLOCK = (TIMES, CRON)
 """The kinds with a time zone."""
-EVENTS = (FILE, SESSION, WEBHOOK)
+EVENTS = (FILE, SESSION, WEBHOOK, CHAT)
 _BY_TIME = "time"
 _BY_EVENT = "event"
 _COLUMNS = 3
@@ -75,6 +76,7 @@ class KindChooser(QWidget):
             Choice(FILE, self.tr("File"), "folder", self.tr("appears, changes …")),
             Choice(SESSION, self.tr("Computer"), "power", self.tr("login, wake-up …")),
             Choice(WEBHOOK, self.tr("Webhook"), "globe", self.tr("called by a program")),
+            Choice(CHAT, self.tr("Chat"), "chat", self.tr("message to a bot")),
         )
 
     @property

@@ -17,6 +17,7 @@ from halo_scheduler.model import (
     JobSpec,
     Manual,
     Once,
+    OnChat,
     OnFile,
     OnSession,
     OnWebhook,
@@ -33,8 +34,21 @@ from ui.widgets.boxes import let_shrink
 from ui.widgets.labels import label
 
 from .day_times_form import DayTimesForm
-from .event_forms import FileForm, SessionForm, WebhookForm
-from .kinds import AFTER, CRON, EVERY, FILE, MANUAL, ON_CLOCK, ONCE, SESSION, TIMES, WEBHOOK, KindChooser
+from .event_forms import ChatForm, FileForm, SessionForm, WebhookForm
+from .kinds import (
+    AFTER,
+    CHAT,
+    CRON,
+    EVERY,
+    FILE,
+    MANUAL,
+    ON_CLOCK,
+    ONCE,
+    SESSION,
+    TIMES,
+    WEBHOOK,
+    KindChooser,
+)
 from .run_options import RunOptions
 from .schedule_forms import AfterForm, CronForm, EveryForm, OnceForm, ScheduleForm
 from .schedule_list import ScheduleList
@@ -54,6 +68,8 @@ class WhenPage(Page):
 
     webhooks_wanted = Signal()
     """The user wants to see the webhooks page of the settings."""
+    chat_wanted = Signal()
+    """The user wants to see the chat page of the settings."""
 
     def __init__(self, now_ms: Callable[[], int], appearance: Appearance, parent: QWidget) -> None:
         super().__init__(
@@ -92,6 +108,7 @@ class WhenPage(Page):
         self._file = FileForm(self._appearance, self)
         self._session = SessionForm(self)
         self._webhook = WebhookForm(self)
+        self._chat = ChatForm(self)
         self._manual = label(
             self.tr(
                 "Runs only when you start it from the window, the tray or a terminal, or after another job."
@@ -107,6 +124,7 @@ class WhenPage(Page):
             FILE: self._file,
             SESSION: self._session,
             WEBHOOK: self._webhook,
+            CHAT: self._chat,
         }
         for form in self._forms.values():
             self.add(form)
@@ -128,6 +146,7 @@ class WhenPage(Page):
         self._words.typed.connect(self._fill_from_words)
         self._times.cron_wanted.connect(self._edit_as_cron)
         self._webhook.settings_wanted.connect(self.webhooks_wanted)
+        self._chat.settings_wanted.connect(self.chat_wanted)
         self._cron.builder_wanted.connect(self._show_as_times)
         self._options.changed.connect(self._announce_edit)
         self._others.changed.connect(self._announce_edit)
@@ -236,6 +255,9 @@ class WhenPage(Page):
                 self._choose(SESSION)
             case OnWebhook():
                 self._choose(WEBHOOK)
+            case OnChat():
+                self._chat.load(schedule)
+                self._choose(CHAT)
             case Manual():
                 self._choose(MANUAL)
             case Cron():

@@ -12,15 +12,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QSpinBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Cron, Every, Manual, OnFile, OnSession, OnWebhook, describe
+from halo_scheduler import Cron, Every, Manual, OnChat, OnFile, OnSession, OnWebhook, describe
 from halo_scheduler.model import FileEvent, Schedule, SessionEvent
+from halo_scheduler.model.chat import ChatBot, ChatServiceName
 from halo_scheduler.model.schedules import combine
 from ui.editor.draft import PageNumber
+
+_BOT = ChatBot(name="family", service=ChatServiceName.TELEGRAM, secret="A")  # noqa: S106 - a name
 
 
 @pytest.fixture
 def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
     with opened_bench(tmp_path, qtbot) as found:
+        found.scheduler.settings.change(chat_bots=(_BOT,))
         yield found
 
 
@@ -103,6 +107,23 @@ def test_a_webhook_has_its_address_in_the_settings(bench: Bench, qtbot: QtBot) -
         desk.press("webhookSettings")
 
 
+def test_messages_to_a_bot_start_a_job(bench: Bench, qtbot: QtBot) -> None:
+    desk = _on_events(bench, "chat")
+    assert desk.reason == "Enter a bot and a conversation."
+    desk.write("chatChannel", "family")
+    assert desk.error("chatChannel").startswith("This must be a bot and a conversation, like family/direct")
+    desk.write("chatChannel", "family/direct")
+    desk.write("chatPeople", "anna")
+    assert desk.error("chatPeople").startswith("This must be the id of a person")
+    desk.write("chatPeople", "12 , @Anna")
+    assert desk.save().schedule == OnChat("family/direct", ("12", "@anna"))
+    assert desk.line("whenWords").text() == "when 12 or @anna writes to family/direct"
+    desk.editor.turn_to(PageNumber.WHEN)
+    assert desk.focus == "chatChannel"
+    with qtbot.waitSignal(desk.editor.chat_requested):
+        desk.press("chatSettings")
+
+
 @pytest.mark.parametrize(
     "schedule",
     [
@@ -110,6 +131,7 @@ def test_a_webhook_has_its_address_in_the_settings(bench: Bench, qtbot: QtBot) -
         OnSession(SessionEvent.WAKE, "90 S"),
         OnSession(SessionEvent.BOOT),
         OnWebhook(),
+        OnChat("family/-100", ("12", "@anna")),
         combine([OnSession(SessionEvent.LOGIN), Every("1h"), OnFile("~")]),
     ],
 )
@@ -127,6 +149,7 @@ def test_events_come_back_unchanged(bench: Bench, schedule: Schedule) -> None:
         ("5 minutes after the computer wakes up", OnSession(SessionEvent.WAKE, "5m")),
         ("at login; every day at 9", combine([OnSession(SessionEvent.LOGIN), Cron("0 9 * * *")])),
         ("when its webhook is called", OnWebhook()),
+        ("when 12 writes to family/direct", OnChat("family/direct", ("12",))),
     ],
 )
 def test_words_fill_the_forms_of_events(bench: Bench, words: str, schedule: Schedule) -> None:

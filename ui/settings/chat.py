@@ -1,0 +1,423 @@
+"""The chat page: the bots that receive messages, and who may write to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.chat import BotStatus, ChatServiceName, Stranger
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.chat import bot_words
+from ui.backend.backend import Lane
+from ui.style.theme import GRID, MARGIN, Appearance
+from ui.style.wording import ago, one_line
+from ui.widgets.labels import button, label, set_role, tint
+
+from .page import Card, Confirmation, Page, Row, SettingsLink, sentence
+
+_FIELD_WIDTH = 160
+_LONGEST_NAME = 40
+_MOST_STRANGERS = 5
+# Bots connect soon after a change, and tell nobody.
+_AGAIN_MS = 2_000
+
+
+class BotForm(QFrame):
+    """Edits the name, the service and the token of a new bot."""
+
+    submitted = Signal(str, str, str, bool)
+    """The name, the service, the token, and whether to store it in a private file."""
+    cancelled = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self.setObjectName("botForm")
+        self._name = QLineEdit()
+        self._name.setObjectName("botNameEdit")
+        self._name.setPlaceholderText("family")
+        self._service = QComboBox()
+        self._service.setObjectName("botServiceCombo")
+        for service in ChatServiceName:
+            self._service.addItem(service.title(), service)
+        self._token = QLineEdit()
+        self._token.setObjectName("botTokenEdit")
+        self._token.setEchoMode(QLineEdit.EchoMode.Password)
+        self._token.setAccessibleDescription(self.tr("Never shown again."))
+        self._place = QComboBox()
+        self._place.setObjectName("botPlaceCombo")
+        self._place.addItem(self.tr("System keyring"), False)
+        self._place.addItem(self.tr("Private file"), True)
+        self._hint = label("", "small", name="botHint", wrap=True)
+        self._error = label("", "error", name="botError", wrap=True)
+        self._save = button(self.tr("Add bot"), name="saveBotButton", kind="primary")
+        self._cancel = button(self.tr("Cancel"), name="cancelBotButton", tip=self.tr("Cancel (Esc)"))
+        self._lay_out()
+        for field in (self._name, self._token):
+            field.textChanged.connect(self._follow)
+            field.returnPressed.connect(self._submit)
+        self._service.currentIndexChanged.connect(self._follow)
+        self._save.clicked.connect(self._submit)
+        self._cancel.clicked.connect(self.cancelled)
+
+    def open(self) -> None:
+        """Show the empty form."""
+        self._name.clear()
+        self._token.clear()
+        self.show_error("")
+        self.show()
+        self._name.setFocus()
+
+    def show_keyring(self, is_there: bool) -> None:  # noqa: FBT001 - the answer to a question
+        """Select the file if there is no keyring."""
+        self._place.setEnabled(is_there)
+        if not is_there:
+            self._place.setCurrentIndex(1)
+
+    def show_error(self, text: str) -> None:
+        """Show why the bot was not added."""
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+        self._follow()
+
+    def discard(self) -> None:
+        """Hide the form and clear the token."""
+        self._token.clear()
+        self.hide()
+
+    def _lay_out(self) -> None:
+        form = QGridLayout()
+        form.setVerticalSpacing(GRID)
+        form.setHorizontalSpacing(MARGIN)
+        rows = (
+            (self.tr("&Name"), self._name),
+            (self.tr("&Service"), self._service),
+            (self.tr("&Token"), self._token),
+            (self.tr("St&ore in"), self._place),
+        )
+        for row, (text, field) in enumerate(rows):
+            name = label(text)
+            name.setBuddy(field)
+            field.setAccessibleName(text.replace("&", ""))
+            form.addWidget(name, row, 0)
+            form.addWidget(field, row, 1)
+        form.setColumnStretch(1, 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GRID)
+        buttons.addStretch(1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._save)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        box.setSpacing(GRID)
+        box.addWidget(label(self.tr("New bot"), "strong"))
+        box.addLayout(form)
+        box.addWidget(self._hint)
+        box.addWidget(self._error)
+        box.addLayout(buttons)
+
+    def _follow(self) -> None:
+        self._save.setEnabled(bool(self._name.text().strip() and self._token.text().strip()))
+        self._hint.setText(
+            {
+                ChatServiceName.TELEGRAM: self.tr(
+                    "In Telegram, write to @BotFather: /newbot gives you a token."
+                ),
+                ChatServiceName.SLACK: self.tr(
+                    "Two words: the bot token (xoxb-…) and the app-level token (xapp-…)."
+                ),
+                ChatServiceName.DISCORD: self.tr("The token of the bot, from Discord's developer portal."),
+            }[ChatServiceName(self._service.currentData())]
+        )
+
+    def _submit(self) -> None:
+        if self._save.isEnabled():
+            self._save.setEnabled(False)
+            self.submitted.emit(
+                self._name.text().strip(),
+                self._service.currentData(),
+                self._token.text(),
+                bool(self._place.currentData()),
+            )
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the page shows."""
+
+    bots: tuple[BotStatus, ...]
+    strangers: tuple[Stranger, ...]
+
+
+class ChatPage(Page):
+    """Lists the bots with the people who may write to them, and those who tried."""
+
+    def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
+        super().__init__()
+        self._link = link
+        self._shown: _Shown | None = None
+        self._confirmation: Confirmation | None = None
+        self.add_title(
+            self.tr("Chat"),
+            self.tr(
+                "People can start jobs by writing to a bot, and get the answer there. No port is open: Halo asks the "
+                "service for messages. Only people whom you permit, or a job names, can start anything."
+            ),
+        )
+        self._new = button(self.tr("&Add a bot…"), name="addBotButton")
+        tint(self._new, appearance, "add")
+        self._message = label("", "ok", name="chatMessage", wrap=True)
+        self.add(_bar(self._new, self._message))
+        self._form = BotForm()
+        self._form.hide()
+        self.add(self._form)
+        self._cards = QWidget()
+        self._cards_box = QVBoxLayout(self._cards)
+        self._cards_box.setContentsMargins(0, 0, 0, 0)
+        self._cards_box.setSpacing(MARGIN)
+        self.add(self._cards)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.timeout.connect(self.refresh)
+        self._new.clicked.connect(self._open_form)
+        self._form.submitted.connect(self._add)
+        self._form.cancelled.connect(self._form.discard)
+        link.backend.changed.connect(self._notice)
+
+    def refresh(self) -> None:
+        """Load the bots."""
+        self._link.backend.ask(_read, self._show, self._fail, owner=self)
+        if self.isVisible():
+            self._again.start(_AGAIN_MS)
+
+    def _notice(self, change: Change) -> None:
+        if change.kind in (ChangeKind.SETTINGS, ChangeKind.ENGINE) and self.isVisible():
+            self.refresh()
+
+    # --- The bots ------------------------------------------------------------------------------------
+
+    def _show(self, shown: _Shown) -> None:
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._confirmation = None
+        while (item := self._cards_box.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for status in shown.bots:
+            self._cards_box.addWidget(self._card_of(status, shown.strangers))
+        if not shown.bots:
+            card = Card()
+            card.add(Row(self.tr("No bots yet"), self.tr("Add one to let people start jobs by chat."), None))
+            self._cards_box.addWidget(card)
+
+    def _card_of(self, status: BotStatus, strangers: tuple[Stranger, ...]) -> Card:
+        bot, card = status.bot, Card()
+        card.setObjectName("botCard")
+        name = bot.name
+        tried = self._button("testBotButton", self.tr("Test"), name)
+        removed = self._button("removeBotButton", self.tr("Remove…"), name)
+        words = bot_words(status)
+        is_faulty = status.state is not None and bool(status.state.fault)
+        row = Row(f"{name} · {bot.service.title()}", f"{words[:1].upper()}{words[1:]}", _bar(tried, removed))
+        if is_faulty:
+            set_role(row.hint, "error")
+        card.add(row)
+        tried.clicked.connect(partial(self._test, name))
+        removed.clicked.connect(partial(self._confirm, card, row, name))
+        for person in bot.permitted:
+            denied = self._button("denyButton", self.tr("Deny"), person)
+            denied.clicked.connect(partial(self._forbid, name, person))
+            card.add(Row(person, self.tr("May start the jobs of this bot"), denied))
+        own = [one for one in strangers if one.bot == name]
+        for stranger in own[:_MOST_STRANGERS]:
+            card.add(self._stranger(stranger))
+        card.add(self._permitting(name))
+        return card
+
+    def _stranger(self, stranger: Stranger) -> Row:
+        shown = one_line(stranger.sender_name, _LONGEST_NAME)
+        allowed = self._button("allowStrangerButton", self.tr("Allow"), stranger.sender)
+        allowed.clicked.connect(partial(self._permit, stranger.bot, stranger.sender))
+        return Row(
+            f"{shown.replace('&', '&&')} ({stranger.sender})",
+            self.tr("Wrote in {channel} {since}, which started nothing").format(
+                channel=f"{stranger.bot}/{stranger.channel}",
+                since=ago(stranger.at, self._link.backend.now_ms()),
+            ),
+            allowed,
+        )
+
+    def _permitting(self, name: str) -> Row:
+        """Return the row that permits somebody by an id."""
+        person = QLineEdit()
+        person.setObjectName("personEdit")
+        person.setPlaceholderText("123456789")
+        person.setFixedWidth(_FIELD_WIDTH)
+        allowed = self._button("allowButton", self.tr("Allow"), name)
+        row = Row(
+            self.tr("Permit a person"),
+            self.tr("By id, or on Telegram by @name"),
+            _bar(person, allowed),
+            buddy=person,
+        )
+
+        def permit() -> None:
+            if person.text().strip():
+                self._permit(name, person.text().strip())
+
+        person.returnPressed.connect(permit)
+        allowed.clicked.connect(permit)
+        return row
+
+    @staticmethod
+    def _button(name: str, text: str, about: str) -> QPushButton:
+        return button(text, name=name, accessible=f"{text.rstrip('…')} {about}")
+
+    # --- Changes -------------------------------------------------------------------------------------
+
+    def _open_form(self) -> None:
+        self._drop_confirmation()
+        self._show_message("", "ok")
+        self._form.open()
+        self._link.backend.ask(
+            lambda scheduler: scheduler.secrets.has_keyring(),
+            self._form.show_keyring,
+            owner=self._form,
+            lane=Lane.SLOW,
+        )
+        self.ensureWidgetVisible(self._form)
+
+    def _add(self, name: str, service: str, token: str, in_file: bool) -> None:  # noqa: FBT001 - a slot
+        self._link.backend.ask(
+            lambda scheduler: scheduler.chat.add(name, ChatServiceName(service), token, in_file=in_file),
+            lambda _bot: self._take_added(name),
+            lambda error: self._form.show_error(sentence(error)),
+            owner=self,
+            lane=Lane.SLOW,
+        )
+
+    def _take_added(self, name: str) -> None:
+        self._form.discard()
+        self._succeed(self.tr("✓ {name} added").format(name=name))
+
+    def _test(self, name: str) -> None:
+        self._show_message(self.tr("Testing {name}…").format(name=name), "muted")
+        self._link.backend.ask(
+            lambda scheduler: scheduler.chat.test(name),
+            lambda identity: self._succeed(
+                self.tr("✓ {name} is {identity}").format(
+                    name=name, identity=one_line(identity, _LONGEST_NAME)
+                )
+            ),
+            self._fail,
+            owner=self,
+            lane=Lane.SLOW,
+        )
+
+    def _permit(self, name: str, person: str) -> None:
+        self._link.backend.ask(
+            lambda scheduler: scheduler.chat.permit(name, person),
+            lambda _none: self._succeed(self.tr("✓ {person} is permitted").format(person=person)),
+            self._fail,
+            owner=self,
+        )
+
+    def _forbid(self, name: str, person: str) -> None:
+        self._link.backend.ask(
+            lambda scheduler: scheduler.chat.forbid(name, person),
+            lambda _none: self._succeed(self.tr("✓ {person} is no longer permitted").format(person=person)),
+            self._fail,
+            owner=self,
+        )
+
+    def _confirm(self, card: Card, row: Row, name: str) -> None:
+        self._drop_confirmation()
+        confirmation = Confirmation(
+            self.tr("This removes {name} and its token. Messages to it start nothing any more.").format(
+                name=name
+            ),
+            self.tr("Remove"),
+        )
+        confirmation.confirmed.connect(partial(self._remove, name))
+        confirmation.cancelled.connect(self._drop_confirmation)
+        card.insert_below(row, confirmation)
+        self._confirmation = confirmation
+        confirmation.take_focus()
+
+    def _remove(self, name: str) -> None:
+        self._link.backend.ask(
+            lambda scheduler: scheduler.chat.remove(name),
+            lambda _none: self._succeed(self.tr("✓ {name} removed").format(name=name)),
+            self._fail,
+            owner=self,
+            lane=Lane.SLOW,
+        )
+
+    def _succeed(self, text: str) -> None:
+        self._drop_confirmation()
+        self._show_message(text, "ok")
+        self.refresh()
+
+    def _fail(self, error: SchedulerError) -> None:
+        self._drop_confirmation()
+        self._show_message(sentence(error), "error")
+
+    def _drop_confirmation(self) -> None:
+        if self._confirmation is not None:
+            self._confirmation.hide()
+            self._confirmation.deleteLater()
+            self._confirmation = None
+
+    def _show_message(self, text: str, role: str) -> None:
+        self._message.setText(text)
+        set_role(self._message, role)
+
+    # --- Qt ------------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        self._again.start(_AGAIN_MS)
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        super().hideEvent(event)
+        self._again.stop()
+
+
+def _bar(*widgets: QWidget) -> QWidget:
+    bar = QWidget()
+    box = QHBoxLayout(bar)
+    box.setContentsMargins(0, 0, 0, 0)
+    box.setSpacing(GRID)
+    for widget in widgets:
+        box.addWidget(widget)
+    box.setStretch(len(widgets) - 1, 1)
+    return bar
+
+
+def _read(scheduler: Scheduler) -> _Shown:
+    bots = tuple(scheduler.chat.status())
+    strangers = (one for bot in bots for one in scheduler.chat.strangers(bot.bot.name))
+    return _Shown(bots, tuple(strangers))
