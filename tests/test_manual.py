@@ -141,7 +141,7 @@ def test_the_fields_for_monitoring_exist(table: str, fields: set[str]) -> None:
     rows = page.partition(f"<!-- fields of {table} -->")[2].partition("\n\n")[0]
     named = {name for row in rows.split("\n|")[1:] for name in re.findall(r"`(\w+)`", row.split("|")[0])}
     assert len(named) > 8
-    beside = {"waiting", "waiting_runs", "store_trouble", "disk_is_full", "webhooks"}
+    beside = {"waiting", "waiting_runs", "store_trouble", "disk_is_full", "webhooks", "chat"}
     assert named - fields == (set() if table != "status" else beside)
 
 

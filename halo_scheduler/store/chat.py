@@ -121,8 +121,11 @@ class ChatTable:
         )
 
     def open_threads(self) -> list[ChatThread]:
-        """Return the threads that await an answer, oldest first."""
-        return self._threads("is_open = 1 ORDER BY at")
+        """Return the threads that await an answer, oldest first; also that to an answered question."""
+        return self._threads(
+            "is_open = 1 OR (question_id IS NOT NULL AND EXISTS (SELECT 1 FROM scheduler_questions AS question "
+            "WHERE question.id = question_id AND question.state = 'answered')) ORDER BY at"
+        )
 
     def asking(self, bot: str, channel: str) -> list[ChatThread]:
         """Return the threads of a conversation in which a question was asked, the newest first."""
@@ -130,23 +133,14 @@ class ChatTable:
             "bot = ? AND channel = ? AND question_id IS NOT NULL ORDER BY at DESC", bot, channel
         )
 
-    def find_thread(self, event_id: str) -> ChatThread | None:
-        found = self._threads("event_id = ?", event_id)
-        return found[0] if found else None
-
     def note_told(self, event_id: str) -> None:
         """Note that the sender knows that the run waits."""
         self._database.rows("UPDATE scheduler_chat_threads SET is_told = 1 WHERE event_id = ?", [event_id])
 
-    def reopen_thread(self, event_id: str) -> None:
-        """Await the answer of one more run in a thread: that with the answer to its question."""
-        self._database.rows("UPDATE scheduler_chat_threads SET is_open = 1 WHERE event_id = ?", [event_id])
-
     def close_thread(self, event_id: str, question_id: str | None) -> None:
-        """Note that a thread awaits no more answer, and what its run asked."""
+        """Note that a thread awaits no more answer, but to what its run asks, if anything."""
         self._database.rows(
-            "UPDATE scheduler_chat_threads SET is_open = 0, question_id = coalesce(?, question_id) "
-            "WHERE event_id = ?",
+            "UPDATE scheduler_chat_threads SET is_open = 0, question_id = ? WHERE event_id = ?",
             [question_id, event_id],
         )
 

@@ -83,7 +83,6 @@ class Answer(NamedTuple):
     """A message that answers a question."""
 
     message: ChatMessage
-    thread: ChatThread
     question_id: str
 
 
@@ -138,8 +137,6 @@ class Verdict:
             answer_question(edit, answer.question_id, answer.message.text)
         except SchedulerError:
             self._tell(edit.store, answer.message, ANSWERED, edit.now_ms)
-        else:
-            edit.store.chat.reopen_thread(answer.thread.event_id)
 
     def _tell(self, store: Store, message: ChatMessage, text: str, now_ms: int) -> None:
         store.chat.append_reply(self.bot, message.channel, message.thread, text, now_ms)
@@ -241,8 +238,8 @@ class Judge:
         if not own and len(free) > 1:
             verdict.replies.append(Reply(message, WHICH_QUESTION))
             return True
-        thread, question = (own or free)[0]
-        verdict.answers.append(Answer(message, thread, question.id))
+        _, question = (own or free)[0]
+        verdict.answers.append(Answer(message, question.id))
         return True
 
 

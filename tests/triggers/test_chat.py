@@ -415,6 +415,23 @@ def test_in_a_direct_conversation_the_next_message_is_the_answer(room: ChatRoom)
     room.is_told("ok")
 
 
+def test_the_answer_to_a_question_that_was_answered_elsewhere_comes_too(room: ChatRoom) -> None:
+    room.add()
+    room.open()
+    room.write("go")
+    room.end(room.run(), question="Which branch?")
+    room.is_told("Which branch?\n\nReply here to answer.")
+    scheduler = room.bench.scheduler
+    scheduler.questions.answer(room.store.questions.newest(1)[0].id, "main")
+    room.end(room.run(), "deployed main")
+    room.is_told("deployed main")
+    room.wake()
+    room.write("again")
+    room.end(room.run(), "done")
+    room.is_told("done")
+    assert room.texts.count("deployed main") == 1
+
+
 def test_of_several_open_questions_the_one_replied_to_is_answered(room: ChatRoom) -> None:
     room.add("a")
     room.add("b")
