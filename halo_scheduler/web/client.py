@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import RemoteDisconnected
@@ -80,6 +81,27 @@ def send(
     return Response(exchange.run(decodes="accept-encoding" not in names), exchange)
 
 
+def trust_for(address: Address) -> ssl.SSLContext | None:
+    """Return the certificates to check that server with; None if it is not encrypted."""
+    return None if address.scheme == "http" else trust()
+
+
+def new_connection(
+    transport: Transport, address: Address, proxy: Proxy | None, context: ssl.SSLContext | None
+) -> Connection:
+    """Return a connection to a server, directly or through a proxy, that is not open yet."""
+    first = proxy or address
+    if context is None:
+        connection = Connection(first.host, first.port)
+    else:
+        connection = SecureConnection(first.host, first.port, ssl_context=context)
+        if proxy is not None:
+            connection.set_tunnel(address.host, address.port, proxy.headers)
+    connection.transport = transport
+    connection.first_place = address.place if proxy is None else f"the proxy {proxy.place}"
+    return connection
+
+
 class _Exchange:
     """One request and its response, over a kept or a new connection."""
 
@@ -91,7 +113,7 @@ class _Exchange:
         self._proxy = proxy
         self._pool = pool
         self._address = request.address
-        self._trust = None if self._address.scheme == "http" else trust()
+        self._trust = trust_for(self._address)
         self.place = self._address.place
 
     @property
@@ -105,7 +127,7 @@ class _Exchange:
             self._connection.attach(self._transport, idle.socket)
             if (response := self._send(decodes=decodes)) is not None:
                 return response
-        self._connection = self._new_connection()
+        self._connection = new_connection(self._transport, self._address, self._proxy, self._trust)
         response = self._send(decodes=decodes)
         assert response is not None  # noqa: S101 - a new connection
         return response
@@ -137,19 +159,6 @@ class _Exchange:
         if self._proxy is not None and self._address.scheme == "http":
             headers |= self._proxy.headers
         return headers
-
-    def _new_connection(self) -> Connection:
-        address, proxy = self._address, self._proxy
-        first = proxy or address
-        if self._trust is None:
-            connection = Connection(first.host, first.port)
-        else:
-            connection = SecureConnection(first.host, first.port, ssl_context=self._trust)
-            if proxy is not None:
-                connection.set_tunnel(address.host, address.port, proxy.headers)
-        connection.transport = self._transport
-        connection.first_place = address.place if proxy is None else f"the proxy {proxy.place}"
-        return connection
 
     def keep_connection(self, status: int) -> None:
         """Return the connection to the pool, if it can be reused."""

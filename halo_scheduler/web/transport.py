@@ -152,6 +152,13 @@ class Transport:
         if self._deadline is not None and monotonic() >= self._deadline:
             raise DeadlineError(self._timeout_s)
 
+    def renew(self, timeout_s: float | None) -> None:
+        """Begin the next exchange over the same connection: with a deadline and a rate limit of its own."""
+        self._turns.leave()
+        self._turns = Turns()
+        self._timeout_s = timeout_s
+        self._deadline = None if timeout_s is None else monotonic() + timeout_s
+
     # --- Connecting ----------------------------------------------------------------------------------
 
     def connect(self, host: str, port: int) -> None:

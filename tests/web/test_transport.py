@@ -83,3 +83,20 @@ def test_a_socket_is_detached_only_from_a_transport_that_is_still_wanted() -> No
         transport.cancel()
         assert transport.detach() is None
     assert ours.fileno() == -1
+
+
+def test_a_renewed_transport_has_a_new_deadline_and_lets_others_have_their_turn() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    with theirs, Transport(0) as transport:
+        transport.attach(ours)
+        with pytest.raises(DeadlineError):
+            transport.receive_into(bytearray(1))
+        transport.renew(30)
+        theirs.send(b"x" * 20_000)
+        assert transport.receive_into(bytearray(20_000)) == 20_000
+        assert module._TURN.locked()
+        transport.renew(0)
+        assert not module._TURN.locked()
+        with pytest.raises(DeadlineError):
+            transport.receive_into(bytearray(1))
