@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from http_site import Page, Seen, Site, Visit, open_site
+from http_site import Seen, Site, Visit, open_site
+from pages import EveryPath, SeenByThread
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model.actions import GithubSource
@@ -70,29 +71,6 @@ class Ask:
         self.visit.wfile.write(b'[{"number":')
 
 
-class _SeenByThread(list[Seen]):
-    """All requests, and which of them the present thread is to answer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.mine = threading.local()
-
-    def append(self, seen: Seen) -> None:
-        self.mine.seen = seen
-        super().append(seen)
-
-
-class _EveryPath(dict[str, Page]):
-    """One page for whatever path is asked for."""
-
-    def __init__(self, page: Page) -> None:
-        super().__init__()
-        self._page = page
-
-    def get(self, _path: str, _default: object = None) -> Page:
-        return self._page
-
-
 Hook = Callable[[Ask], None]
 
 
@@ -101,9 +79,9 @@ class GithubSite:
 
     def __init__(self, site: Site) -> None:
         self.url = site.url("")
-        self.seen = _SeenByThread()
+        self.seen = SeenByThread()
         site.seen = self.seen
-        site.pages = _EveryPath(self._serve)
+        site.pages = EveryPath(self._serve)
         self.issues: dict[int, Issue] = {}
         self.token: str | None = TOKEN
         self.page_length = 100
