@@ -30,7 +30,7 @@ folders.
 |---|---|---|---|
 """
 _BUNDLED = """
-With packages that bring their own Python, and with `pip install 'halo-scheduler[mcp]'`, also:
+With packages that bring their own Python, and with `pip install 'halo-scheduler[chat,mcp]'`, also:
 
 | package | version | licence | where |
 |---|---|---|---|

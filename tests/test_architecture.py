@@ -189,13 +189,18 @@ def test_only_shared_modules_stand_at_the_roots() -> None:
     assert {path.stem for path in _SOURCES if path.parent == _ROOT / "ui"} == {"__init__", "__main__"}
 
 
+def _package_names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^A-Za-z0-9-]", line)[0].lower() for line in requirements}
+
+
 def test_imported_packages_are_declared() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needed = {re.split(r"[^A-Za-z0-9-]", line)[0].lower() for line in project["dependencies"]}
-    extra = {re.split(r"[^A-Za-z0-9-]", line)[0].lower() for line in project["optional-dependencies"]["mcp"]}
+    needed = _package_names(project["dependencies"])
+    extras = {"mcp": "mcp", "triggers": "chat"}
     owners = packages_distributions()
     for path in _SOURCES:
-        declared = needed | (extra if path.is_relative_to(_ROOT / "halo_scheduler" / "mcp") else set())
+        extra = extras.get(path.parent.name)
+        declared = needed | (_package_names(project["optional-dependencies"][extra]) if extra else set())
         for name in _names_used(path.read_text(encoding="utf-8")):
             top = name.partition(".")[0]
             if top in sys.stdlib_module_names or top in ("halo_scheduler", "ui", "_typeshed"):
