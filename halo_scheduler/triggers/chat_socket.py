@@ -1,0 +1,205 @@
+"""The WebSocket of a chat service; the library `websockets` is loaded with the first one."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from json import dumps
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from halo_scheduler.triggers.chat_service import ChatFault
+from halo_scheduler.triggers.chat_values import parsed_object
+from halo_scheduler.web.addresses import Address, Proxies
+from halo_scheduler.web.client import new_connection, trust_for
+from halo_scheduler.web.faults import WebError, exchanging
+from halo_scheduler.web.transport import DeadlineError, Transport
+
+if TYPE_CHECKING:
+    from websockets.client import ClientProtocol
+    from websockets.frames import Frame
+
+LONGEST_MESSAGE = 1 << 20
+_CHUNK = 64 << 10
+_FOR_HANDSHAKE_S = 15.0
+_FOR_SENDING_S = 10.0
+# The library logs what is sent, tokens too.
+_NO_LOG = logging.getLogger("halo_scheduler.websockets")
+_NO_LOG.propagate = False
+_NO_LOG.setLevel(logging.CRITICAL + 1)
+_ABNORMAL = 1006
+
+
+class SocketClosedError(ChatFault):
+    """The service has closed the connection; `code` says why, 1006 if it did not say."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ChatSocket:
+    """A connection that exchanges JSON objects, for one thread; pings are answered while it receives."""
+
+    def __init__(self, transport: Transport, address: Address, service: str) -> None:
+        """Connect; `address` has the scheme http or https. ChatFault if that fails."""
+        self._transport = transport
+        self._service = service
+        self._place = address.place
+        self._arrived: deque[bytes] = deque()
+        self._fragments = bytearray()
+        self._heard_at = monotonic()
+        self._has_ended = False
+        self._protocol = _new_protocol(address)
+        try:
+            transport.renew(_FOR_HANDSHAKE_S)
+            with self._faults():
+                self._stream = _connected(transport, address)
+            self._shake_hands()
+        except SocketClosedError as error:
+            raise ChatFault(str(error)) from None
+
+    @property
+    def silent_s(self) -> float:
+        """The seconds since the last whole frame arrived, pings and pongs included."""
+        return monotonic() - self._heard_at
+
+    def receive(self, timeout_s: float) -> Mapping[str, Any] | None:
+        """Return the next object; None if none arrives in time.
+
+        SocketClosedError if the connection has ended, ChatFault for what is not JSON.
+        """
+        deadline = monotonic() + timeout_s
+        while not self._arrived:
+            self._transport.renew(max(deadline - monotonic(), 0))
+            if not self._read():
+                return None
+        data = parsed_object(self._arrived.popleft())
+        if data is None:
+            raise ChatFault(f"{self._service} sent something that is not a JSON object")
+        return data
+
+    def send(self, data: Mapping[str, Any]) -> None:
+        """Send an object."""
+        self._check_open()
+        self._protocol.send_text(dumps(data).encode())
+        self._flush()
+
+    def ping(self) -> None:
+        """Ask for a sign of life."""
+        self._check_open()
+        self._protocol.send_ping(b"")
+        self._flush()
+
+    # --- The connection ------------------------------------------------------------------------------
+
+    def _shake_hands(self) -> None:
+        self._protocol.send_request(self._protocol.connect())
+        self._flush(_FOR_HANDSHAKE_S)
+        state = self._protocol.state
+        while self._protocol.state is state and self._protocol.handshake_exc is None:
+            if not self._read():
+                raise ChatFault(f"{self._place} did not open a connection within {_FOR_HANDSHAKE_S:.0f} s")
+        if self._protocol.handshake_exc is not None:
+            raise self._refused(self._protocol.handshake_exc)
+
+    def _refused(self, error: Exception) -> ChatFault:
+        response = getattr(error, "response", None)
+        status = None if response is None else response.status_code
+        busy = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+        reason = "" if status is None else f" (HTTP status {status})"
+        return ChatFault(
+            f"{self._place} did not open a connection{reason}", retry_after_s=60.0 if busy else None
+        )
+
+    def _read(self) -> bool:
+        """Take in what has arrived, answering pings; False if the deadline passes before anything does."""
+        with self._faults():
+            try:
+                data = self._stream.recv(_CHUNK)
+            except DeadlineError:
+                return False
+        # Nobody waits for us while we work on it.
+        self._transport.renew(_FOR_SENDING_S)
+        if data:
+            self._protocol.receive_data(data)
+        else:
+            self._has_ended = True
+            self._protocol.receive_eof()
+        self._take_frames(self._protocol.events_received())
+        self._flush()
+        if not self._arrived:  # What arrived before the end counts.
+            self._check_open()
+        return True
+
+    def _take_frames(self, events: Iterable[Any]) -> None:
+        from websockets.frames import DATA_OPCODES, Frame  # noqa: PLC0415 - see above
+
+        for frame in events:
+            self._heard_at = monotonic()
+            if isinstance(frame, Frame) and frame.opcode in DATA_OPCODES:
+                self._take_data(frame)
+
+    def _take_data(self, frame: Frame) -> None:
+        self._fragments += frame.data
+        if frame.fin:
+            self._arrived.append(bytes(self._fragments))
+            self._fragments.clear()
+
+    def _check_open(self) -> None:
+        protocol = self._protocol
+        if protocol.close_rcvd is not None:
+            raise SocketClosedError(f"{self._service} closed the connection", protocol.close_rcvd.code)
+        if protocol.close_sent is not None:
+            raise ChatFault(f"{self._service} sent {self._nonsense()}")
+        if self._has_ended and protocol.handshake_exc is None:
+            raise SocketClosedError(f"the connection to {self._service} was lost", _ABNORMAL)
+
+    def _nonsense(self) -> str:
+        from websockets.exceptions import PayloadTooBig  # noqa: PLC0415 - see above
+
+        is_long = isinstance(self._protocol.parser_exc, PayloadTooBig)
+        return (
+            f"more than {LONGEST_MESSAGE >> 20} MB at once"
+            if is_long
+            else "something that is no WebSocket frame"
+        )
+
+    def _flush(self, timeout_s: float = _FOR_SENDING_S) -> None:
+        data = b"".join(self._protocol.data_to_send())
+        if data:
+            self._transport.renew(timeout_s)
+            with self._faults():
+                self._stream.sendall(data)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            with exchanging(self._place, has_head=True):
+                yield
+        except WebError as error:
+            raise SocketClosedError(f"{self._service} cannot be reached: {error}", _ABNORMAL) from None
+
+
+def _connected(transport: Transport, address: Address) -> Any:
+    """Return the stream of a new connection, which is TLS unless the scheme is http."""
+    proxy = Proxies(os.environ).find(address)
+    connection = new_connection(transport, address, proxy, trust_for(address))
+    connection.connect()
+    return connection.sock
+
+
+def _new_protocol(address: Address) -> ClientProtocol:
+    try:
+        from websockets.client import ClientProtocol  # noqa: PLC0415 - see above
+        from websockets.uri import parse_uri  # noqa: PLC0415
+    except ImportError:
+        raise ChatFault(
+            "chat support isn't installed; install it with: pip install 'halo-scheduler[chat]'", is_final=True
+        ) from None
+    uri = parse_uri(str(address).replace("http", "ws", 1))
+    return ClientProtocol(uri, max_size=LONGEST_MESSAGE, logger=_NO_LOG)
