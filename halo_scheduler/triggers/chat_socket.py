@@ -123,14 +123,13 @@ class ChatSocket:
                 data = self._stream.recv(_CHUNK)
             except DeadlineError:
                 return False
-        # Nobody waits for us while we work on it.
-        self._transport.renew(_FOR_SENDING_S)
         if data:
             self._protocol.receive_data(data)
         else:
             self._has_ended = True
             self._protocol.receive_eof()
         self._take_frames(self._protocol.events_received())
+        self._transport.renew(_FOR_SENDING_S)
         self._flush()
         if not self._arrived:  # What arrived before the end counts.
             self._check_open()

@@ -153,9 +153,8 @@ class Transport:
             raise DeadlineError(self._timeout_s)
 
     def renew(self, timeout_s: float | None) -> None:
-        """Begin the next exchange over the same connection: with a deadline and a rate limit of its own."""
-        self._turns.leave()
-        self._turns = Turns()
+        """Begin the next exchange over the same connection, with a deadline of its own; pass the turn on."""
+        self._turns.give_back()
         self._timeout_s = timeout_s
         self._deadline = None if timeout_s is None else monotonic() + timeout_s
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,7 +31,8 @@ class SocketSite:
     def drop(self) -> None:
         """End all connections as a broken network does: without a word."""
         for connection in list(self.connections):
-            connection.socket.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):  # The client may be gone already.
+                connection.socket.shutdown(socket.SHUT_RDWR)
 
     def serve(self, connection: ServerConnection) -> None:
         """Talk to one client until it or the test is gone."""
@@ -42,10 +44,10 @@ class SocketSite:
 
 
 @contextmanager
-def open_sockets(talk: Talk) -> Iterator[SocketSite]:
+def open_sockets(talk: Talk, context: ssl.SSLContext | None = None) -> Iterator[SocketSite]:
     """Run a server until it is no longer needed."""
     site = SocketSite(talk)
-    with serve(site.serve, "127.0.0.1", 0, ping_interval=None, close_timeout=0.1) as server:
+    with serve(site.serve, "127.0.0.1", 0, ssl=context, ping_interval=None, close_timeout=0.1) as server:
         site.port = server.socket.getsockname()[1]
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

@@ -18,9 +18,10 @@ from slack_site import ANN, APP_TOKEN, BOT, BOT_TOKEN, CHANNEL, TEAM, TOKENS, Sl
 from websockets.sync.server import ServerConnection
 
 from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.triggers import slack
+from halo_scheduler.triggers import chat_link, slack
 from halo_scheduler.triggers.chat_link import ChatLink
 from halo_scheduler.triggers.chat_service import ChatFault
+from halo_scheduler.triggers.chat_socket import ChatSocket
 
 
 @pytest.fixture
@@ -364,9 +365,16 @@ def test_a_quiet_connection_that_answers_pings_is_kept(
 ) -> None:
     monkeypatch.setattr(slack, "_PING_AFTER_S", 0.05)
     monkeypatch.setattr(slack, "_LOST_AFTER_S", 0.5)
+    pings: list[ChatSocket] = []
+    ping = ChatSocket.ping
+
+    def counted(socket: ChatSocket) -> None:
+        pings.append(socket)
+        ping(socket)
+
+    monkeypatch.setattr(ChatSocket, "ping", counted)
     with hearing(_bot(site)) as heard:
-        eventually(lambda: site.sockets.connections)
-        time.sleep(1)  # Twice as long as a silent one is kept.
+        eventually(lambda: len(pings) >= 20)  # That takes twice as long as a silent connection is kept.
         site.post("still there")
         assert heard.next().text == "still there"
     assert site.sockets.visits == 1
@@ -511,12 +519,12 @@ def test_a_rate_limit_is_kept_without_asking_again(site: SlackSite) -> None:
     assert bot.identity() == "halo (Acme)"
 
 
-def test_after_a_rate_limit_replies_are_sent_again(site: SlackSite) -> None:
+def test_after_a_rate_limit_replies_are_sent_again(site: SlackSite, monkeypatch: pytest.MonkeyPatch) -> None:
     bot = _bot(site)
-    site.instead["chat.postMessage"] = [(429, {"Retry-After": "0.2"}, {})]
-    with pytest.raises(ChatFault) as caught:
+    site.instead["chat.postMessage"] = [(429, {"Retry-After": "30"}, {})]
+    with pytest.raises(ChatFault):
         bot.send(CHANNEL, "1.000001", "x")
-    time.sleep(caught.value.retry_after_s or 0)
+    monkeypatch.setattr(chat_link, "monotonic", lambda: time.monotonic() + 30)
     bot.send(CHANNEL, "1.000001", "x")
     assert len(site.called("chat.postMessage")) == 2
 
