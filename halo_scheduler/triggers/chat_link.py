@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any
 
 from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.grammar.text import printed_line
 from halo_scheduler.triggers.chat_service import ChatFault
 from halo_scheduler.triggers.chat_socket import ChatSocket
 from halo_scheduler.triggers.chat_values import number_at, parsed_object
@@ -62,7 +63,16 @@ class ChatLink:
         self._lock = threading.Lock()
         self._transports: set[Transport] = set()
         self._rests: dict[str, float] = {}
+        self._secrets: tuple[str, ...] = ()
         self._address(self._api, "https")
+
+    def hide(self, *secrets: str) -> None:
+        """Show these secrets in no fault."""
+        self._secrets = secrets
+
+    def quoted(self, text: str) -> str:
+        """Return a text of the service on one short line, for a fault."""
+        return printed_line(Redactor([*self._secrets, *Proxies(os.environ).secrets]).text(text))
 
     def close(self) -> None:
         """End all that goes on, and whatever is begun later, with a ChatClosedError."""
@@ -102,7 +112,7 @@ class ChatLink:
             body=b"" if payload is None else json.dumps(payload).encode(),
         )
         with self._transport(_ANSWER_S) as transport:
-            reply, after_s = self._send(transport, request, authorization)
+            reply, after_s = self._send(transport, request)
         if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
             raise self._paused(route, reply, after_s)
         return reply
@@ -112,7 +122,7 @@ class ChatLink:
         """Open a WebSocket, and close it in the end."""
         address = self._address(url, "wss")
         with self._transport(None) as transport:
-            yield ChatSocket(transport, address, self.service)
+            yield ChatSocket(transport, address, self.service, self.quoted)
 
     # --- Steps ---------------------------------------------------------------------------------------
 
@@ -149,19 +159,13 @@ class ChatLink:
     def _closed(self) -> ChatClosedError:
         return ChatClosedError(f"the connection to {self.service} was switched off")
 
-    def _send(
-        self, transport: Transport, request: client.Request, authorization: str
-    ) -> tuple[Reply, float | None]:
+    def _send(self, transport: Transport, request: client.Request) -> tuple[Reply, float | None]:
         """Return the answer and how long it asks to wait."""
-        proxies = Proxies(os.environ)
         try:
-            response = client.send(transport, request, proxies)
+            response = client.send(transport, request, Proxies(os.environ))
             body = self._read(response)
         except WebError as error:
-            secrets = [authorization.rpartition(" ")[2], *proxies.secrets]
-            raise ChatFault(
-                f"{self.service} cannot be reached: {Redactor(secrets).text(str(error))}"
-            ) from None
+            raise ChatFault(f"{self.service} cannot be reached: {self.quoted(str(error))}") from None
         after = response.header("retry-after")
         after_s = float(after) if _DIGITS.fullmatch(after) else None
         data = parsed_object(body) or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from json import dumps
@@ -45,8 +45,14 @@ class SocketClosedError(ChatFault):
 class ChatSocket:
     """A connection that exchanges JSON objects, for one thread; pings are answered while it receives."""
 
-    def __init__(self, transport: Transport, address: Address, service: str) -> None:
-        """Connect; `address` has the scheme http or https. ChatFault if that fails."""
+    def __init__(
+        self, transport: Transport, address: Address, service: str, quoted: Callable[[str], str]
+    ) -> None:
+        """Connect to an address that begins with http or https; ChatFault if that fails.
+
+        `quoted` makes a text of the service fit for a fault.
+        """
+        self._quoted = quoted
         self._transport = transport
         self._service = service
         self._place = address.place
@@ -181,7 +187,8 @@ class ChatSocket:
             with exchanging(self._place, has_head=True):
                 yield
         except WebError as error:
-            raise SocketClosedError(f"{self._service} cannot be reached: {error}", _ABNORMAL) from None
+            said = self._quoted(str(error))
+            raise SocketClosedError(f"{self._service} cannot be reached: {said}", _ABNORMAL) from None
 
 
 def _connected(transport: Transport, address: Address) -> Any:

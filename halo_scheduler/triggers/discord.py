@@ -19,7 +19,6 @@ from importlib.metadata import version
 from time import monotonic
 from typing import Any, Self
 
-from halo_scheduler.grammar.text import printed_line
 from halo_scheduler.triggers.chat_link import ChatClosedError, ChatLink, Reply, checked_token
 from halo_scheduler.triggers.chat_service import Accept, ChatFault, ChatMessage
 from halo_scheduler.triggers.chat_socket import ChatSocket, SocketClosedError
@@ -121,6 +120,7 @@ class Discord:
     def __init__(self, token: str, link: ChatLink) -> None:
         self._token = checked_token(token.strip().removeprefix("Bot "), "Discord")
         self._link = link
+        link.hide(self._token)
         self._is_elsewhere = False
 
     def listen(self, state: str, accept: Accept) -> None:
@@ -144,7 +144,7 @@ class Discord:
 
     def identity(self) -> str:
         """Return the bot's name."""
-        return printed_line(text_at(self._call("GET", "users/@me").data, "username"))
+        return self._link.quoted(text_at(self._call("GET", "users/@me").data, "username"))
 
     def close(self) -> None:
         """End everything; see ChatService."""
@@ -199,7 +199,7 @@ class Discord:
         code = reply.data.get("code")
         if type(code) is int and code in _REFUSALS:
             raise ChatFault(_REFUSALS[code], is_final=True)
-        said = printed_line(text_at(reply.data, "message")) or f"HTTP status {reply.status}"
+        said = self._link.quoted(text_at(reply.data, "message")) or f"HTTP status {reply.status}"
         raise ChatFault(f"Discord refused the request: {said}")
 
 

@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.grammar.text import printed_line
 from halo_scheduler.triggers.chat_link import ChatClosedError, ChatLink, Reply, checked_token
 from halo_scheduler.triggers.chat_service import Accept, ChatFault, ChatMessage
 from halo_scheduler.triggers.chat_socket import ChatSocket, SocketClosedError
@@ -98,6 +97,7 @@ class Slack:
             )
         self._bot_token, self._app_token = tokens["xoxb-"], tokens["xapp-"]
         self._link = link
+        link.hide(*tokens.values())
         self._names: dict[str, str] = {}
 
     def listen(self, state: str, accept: Accept) -> None:
@@ -184,7 +184,7 @@ class Slack:
                 is_final=True,
             )
         if reason not in _REFRESHES:
-            raise ChatFault(f"Slack ended the connection ({printed_line(reason) or 'without a reason'})")
+            raise ChatFault(f"Slack ended the connection ({self._link.quoted(reason) or 'without a reason'})")
 
     def _message(self, event: Mapping[str, Any], me: _Me) -> ChatMessage | None:
         """Return what a person wrote; None for anything else."""
@@ -233,7 +233,7 @@ class Slack:
         person, team = id_at(data, "user_id", _PERSON), id_at(data, "team_id", _TEAM)
         if not person or not team:
             raise ChatFault("Slack did not say who the bot is")
-        name = printed_line(f"{text_at(data, 'user')} ({text_at(data, 'team')})")
+        name = self._link.quoted(f"{text_at(data, 'user')} ({text_at(data, 'team')})")
         return _Me(name, person, team, SystemClock().now_ms() if reply.at is None else reply.at)
 
     def _socket_url(self) -> str:
@@ -249,13 +249,14 @@ class Slack:
         )
         if reply.data.get("ok") is True:
             return reply
-        error = printed_line(text_at(reply.data, "error"))
+        error = self._link.quoted(text_at(reply.data, "error"))
         if not error or reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise ChatFault(f"Slack did not answer as expected (HTTP status {reply.status})")
-        raise _refusal(error, reply.data, path.partition("?")[0], is_for_app=is_for_app)
+        needed = self._link.quoted(text_at(reply.data, "needed"))
+        raise _refusal(error, needed, path.partition("?")[0], is_for_app=is_for_app)
 
 
-def _refusal(error: str, data: Mapping[str, Any], method: str, *, is_for_app: bool) -> ChatFault:
+def _refusal(error: str, needed: str, method: str, *, is_for_app: bool) -> ChatFault:
     if error in _BAD_TOKEN:
         name, page = _APP_TOKEN if is_for_app else _BOT_TOKEN
         return ChatFault(
@@ -263,12 +264,10 @@ def _refusal(error: str, data: Mapping[str, Any], method: str, *, is_for_app: bo
             is_final=True,
         )
     if error == "missing_scope":
-        needed = printed_line(text_at(data, "needed")) or (
-            "connections:write" if is_for_app else "another one"
-        )
+        scope = needed or ("connections:write" if is_for_app else f"for {method}")
         page = "Basic Information, App-Level Tokens" if is_for_app else "OAuth & Permissions"
         return ChatFault(
-            f"the Slack app lacks the scope {needed}; add it at https://api.slack.com/apps, under {page},"
+            f"the Slack app lacks the scope {scope}; add it at https://api.slack.com/apps, under {page},"
             " and install the app again",
             is_final=True,
         )

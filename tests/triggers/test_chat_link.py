@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from bad_servers import Talk, bad_server
+from bad_servers import Talk, bad_server, says
 from hearing import LONG_S, eventually
 from http_site import Authority
 from socket_site import SocketSite, open_sockets
@@ -95,6 +95,13 @@ def test_the_usual_proxy_is_used(authority: Authority, monkeypatch: pytest.Monke
             connection.send({"text": "hello"})
             assert connection.receive(LONG_S) == {"text": "hello"}
         assert len(proxy.visits) == 1
+
+
+def test_a_proxy_that_refuses_is_quoted_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    with bad_server(says(b"HTTP/1.1 407 No SECRET for you\r\n\r\n")) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://ann:SECRET@127.0.0.1:{proxy.port}")
+        with pytest.raises(ChatFault, match=r"407 No \*\*\* for you"), _link().socket("wss://chat.test/"):
+            pass
 
 
 def _fragments(connection: ServerConnection) -> None:

@@ -474,7 +474,7 @@ def test_other_refusals_are_tried_again(site: DiscordSite, status: int, data: An
 
 def test_no_fault_repeats_the_token() -> None:
     with (
-        bad_server(says(b"HTTP/1.1 200 OK\r\nContent-Length: " + TOKEN.encode() + b"\r\n\r\n")) as server,
+        bad_server(says(f"{TOKEN}\r\n\r\n".encode())) as server,
         pytest.raises(ChatFault) as caught,
     ):
         discord.open_service(TOKEN, api=server.url).identity()

@@ -481,11 +481,9 @@ def test_other_refusals_are_tried_again(site: SlackSite, status: int, data: Any,
 
 
 def test_no_fault_repeats_a_token() -> None:
-    echo = says(
-        b"HTTP/1.1 200 " + BOT_TOKEN.encode() + b"\r\nContent-Length: " + APP_TOKEN.encode() + b"\r\n\r\n"
-    )
-    with bad_server(echo) as server, pytest.raises(ChatFault) as caught:
-        slack.open_service(TOKENS, api=server.url + "api").identity()
+    echo = says(f"HTTP/{BOT_TOKEN} {APP_TOKEN}\r\n\r\n".encode())
+    with bad_server(echo) as server, pytest.raises(ChatFault, match="cannot be reached") as caught:
+        slack.Slack(TOKENS, ChatLink("Slack", f"{server.url}api", user_agent="test")).identity()
     assert "SECRET" not in str(caught.value)
 
 
