@@ -24,6 +24,7 @@ from halo_scheduler.triggers.chat_socket import ChatSocket, SocketClosedError
 from halo_scheduler.triggers.chat_values import id_at, number_at, object_at, parsed_object, text_at
 
 _API = "https://slack.com/api"
+_APPS = "https://api.slack.com/apps"
 _LONGEST_REPLY = 4_000
 _HELLO_S = 15.0
 # Slack pings every few seconds.
@@ -164,9 +165,7 @@ class Slack:
             raise ChatFault("Slack opened a connection, but did not say hello on it")
         if first["type"] == "disconnect":
             self._check_reason(text_at(first, "reason"))
-            raise ChatFault(
-                "Slack has too many connections of this app; close other programs that use its tokens"
-            )
+            raise ChatFault("Slack ended the connection before it said hello")
 
     def _next(self, socket: ChatSocket) -> Mapping[str, Any]:
         """Return the next envelope; ChatFault if there is no sign of life."""
@@ -180,8 +179,12 @@ class Slack:
     def _check_reason(self, reason: str) -> None:
         if reason == "link_disabled":
             raise ChatFault(
-                "Socket Mode is off for this Slack app; switch it on at https://api.slack.com/apps, under Socket Mode",
+                f"Socket Mode is off for this Slack app; switch it on at {_APPS}, under Socket Mode",
                 is_final=True,
+            )
+        if reason == "too_many_websockets":
+            raise ChatFault(
+                "too many programs use this Slack app; quit the others, or make an app for Halo alone"
             )
         if reason not in _REFRESHES:
             raise ChatFault(f"Slack ended the connection ({self._link.quoted(reason) or 'without a reason'})")
@@ -260,14 +263,14 @@ def _refusal(error: str, needed: str, method: str, *, is_for_app: bool) -> ChatF
     if error in _BAD_TOKEN:
         name, page = _APP_TOKEN if is_for_app else _BOT_TOKEN
         return ChatFault(
-            f"Slack does not accept the {name}; copy it anew from https://api.slack.com/apps, under {page}",
+            f"Slack does not accept the {name}; copy it anew from {_APPS}, under {page}",
             is_final=True,
         )
     if error == "missing_scope":
         scope = needed or ("connections:write" if is_for_app else f"for {method}")
         page = "Basic Information, App-Level Tokens" if is_for_app else "OAuth & Permissions"
         return ChatFault(
-            f"the Slack app lacks the scope {scope}; add it at https://api.slack.com/apps, under {page},"
+            f"the Slack app lacks the scope {scope}; add it at {_APPS}, under {page},"
             " and install the app again",
             is_final=True,
         )

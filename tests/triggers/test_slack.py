@@ -276,8 +276,26 @@ def test_socket_mode_that_was_switched_off_is_final(site: SlackSite) -> None:
 def test_another_reason_is_a_fault_that_names_it(site: SlackSite) -> None:
     with hearing(_bot(site)) as heard:
         eventually(lambda: site.sockets.connections)
-        site.disconnect("too_many_websockets\x1b[2J")
-        assert "(too_many_websockets)" in str(heard.fault())
+        site.disconnect("bad_mood\x1b[2J")
+        assert str(heard.fault()) == "Slack ended the connection (bad_mood)"
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("too_many_websockets", "quit the others"),
+        ("warning", "before it said hello"),
+        ("link_disabled", "is off"),
+    ],
+)
+def test_a_connection_can_end_before_its_hello(site: SlackSite, reason: str, said: str) -> None:
+    def talk(connection: ServerConnection) -> None:
+        connection.send(json.dumps({"type": "disconnect", "reason": reason}))
+        connection.recv()
+
+    site.sockets.talk = talk
+    with hearing(_bot(site)) as heard:
+        assert said in str(heard.fault())
 
 
 def _silent(connection: ServerConnection) -> None:
