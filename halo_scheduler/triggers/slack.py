@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
+from time import monotonic
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +28,8 @@ _API = "https://slack.com/api"
 _APPS = "https://api.slack.com/apps"
 _LONGEST_REPLY = 4_000
 _HELLO_S = 15.0
+# Slack allows few connections a minute, and their addresses soon expire.
+_URL_S = 10.0
 # Slack pings every few seconds.
 _PING_AFTER_S, _LOST_AFTER_S = 30.0, 60.0
 _MOST_NAMES = 500
@@ -100,6 +103,7 @@ class Slack:
         self._link = link
         link.hide(*tokens.values())
         self._names: dict[str, str] = {}
+        self._unused_url = ("", 0.0)
 
     def listen(self, state: str, accept: Accept) -> None:
         """Receive messages until `close`; see ChatService."""
@@ -130,8 +134,9 @@ class Slack:
 
     def identity(self) -> str:
         """Return the name of the bot and its workspace, after trying both tokens."""
-        self._socket_url()
-        return self._me().name
+        me = self._me()
+        self._unused_url = (self._open_connection(), monotonic())
+        return me.name
 
     def close(self) -> None:
         """End everything; see ChatService."""
@@ -240,6 +245,12 @@ class Slack:
         return _Me(name, person, team, SystemClock().now_ms() if reply.at is None else reply.at)
 
     def _socket_url(self) -> str:
+        """Return where to connect, once: each address is good for one connection that is made soon."""
+        (url, since), self._unused_url = self._unused_url, ("", 0.0)
+        is_good = url and monotonic() - since < _URL_S
+        return url if is_good else self._open_connection()
+
+    def _open_connection(self) -> str:
         return text_at(self._call("apps.connections.open", payload={}, is_for_app=True).data, "url")
 
     def _call(self, path: str, *, payload: object = None, is_for_app: bool = False) -> Reply:

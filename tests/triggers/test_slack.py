@@ -545,6 +545,26 @@ def test_after_a_rate_limit_replies_are_sent_again(site: SlackSite, monkeypatch:
     assert len(site.called("chat.postMessage")) == 2
 
 
+def test_the_address_that_proved_the_token_is_used_once(site: SlackSite) -> None:
+    bot = _bot(site)
+    bot.identity()
+    with hearing(bot):
+        eventually(lambda: site.sockets.connections)
+        assert len(site.called("apps.connections.open")) == 1
+        site.disconnect("warning")
+        eventually(lambda: site.sockets.visits == 2)
+    assert len(site.called("apps.connections.open")) == 2
+
+
+def test_an_address_that_has_expired_is_not_used(site: SlackSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = _bot(site)
+    bot.identity()
+    monkeypatch.setattr(slack, "monotonic", lambda: time.monotonic() + 60)
+    with hearing(bot):
+        eventually(lambda: site.sockets.connections)
+    assert len(site.called("apps.connections.open")) == 2
+
+
 def test_the_identity_proves_both_tokens(site: SlackSite) -> None:
     assert _bot(site).identity() == "halo (Acme)"
     assert {call.token for call in site.calls} == {BOT_TOKEN, APP_TOKEN}
