@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+_BEFORE_NAME = re.compile(r"\A[@\s]+")
+
 
 def parsed_object(data: bytes | str) -> Mapping[str, Any] | None:
     """Return a JSON object; None if it is something else."""
@@ -29,6 +31,11 @@ def text_at(data: Mapping[str, Any], name: str) -> str:
     """Return a text without lone surrogates, which cannot be stored; "" if there is none."""
     value = data.get(name)
     return value.encode(errors="replace").decode() if isinstance(value, str) else ""
+
+
+def name_at(data: Mapping[str, Any], name: str) -> str:
+    """Return a name that its owner may choose freely, without an @ in front, which marks names that are proved."""
+    return _BEFORE_NAME.sub("", text_at(data, name)).rstrip()
 
 
 def id_at(data: Mapping[str, Any], name: str, form: re.Pattern[str]) -> str:

@@ -22,7 +22,7 @@ from typing import Any, Self
 from halo_scheduler.triggers.chat_link import ChatClosedError, ChatLink, Reply, checked_token
 from halo_scheduler.triggers.chat_service import Accept, ChatFault, ChatMessage
 from halo_scheduler.triggers.chat_socket import ChatSocket, SocketClosedError
-from halo_scheduler.triggers.chat_values import id_at, number_at, object_at, parsed_object, text_at
+from halo_scheduler.triggers.chat_values import id_at, name_at, number_at, object_at, parsed_object, text_at
 
 _API = "https://discord.com/api/v10"
 _LONGEST_CONTENT = 2_000
@@ -314,9 +314,9 @@ def _message(data: Mapping[str, Any], bot: str) -> ChatMessage | None:
         event_id=f"discord:{channel}:{number}",
         channel=channel,
         sender=sender,
-        sender_name=text_at(object_at(data, "member"), "nick")
-        or text_at(author, "global_name")
-        or text_at(author, "username")
+        sender_name=name_at(object_at(data, "member"), "nick")
+        or name_at(author, "global_name")
+        or name_at(author, "username")
         or sender,
         text=text,
         thread=_thread(data, bot) or number,

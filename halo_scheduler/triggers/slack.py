@@ -22,7 +22,7 @@ from halo_scheduler.clock import SystemClock
 from halo_scheduler.triggers.chat_link import ChatClosedError, ChatLink, Reply, checked_token
 from halo_scheduler.triggers.chat_service import Accept, ChatFault, ChatMessage
 from halo_scheduler.triggers.chat_socket import ChatSocket, SocketClosedError
-from halo_scheduler.triggers.chat_values import id_at, number_at, object_at, parsed_object, text_at
+from halo_scheduler.triggers.chat_values import id_at, name_at, number_at, object_at, parsed_object, text_at
 
 _API = "https://slack.com/api"
 _APPS = "https://api.slack.com/apps"
@@ -226,9 +226,9 @@ class Slack:
                 user = {}
             profile = object_at(user, "profile")
             self._names[person] = (
-                text_at(profile, "display_name")
-                or text_at(profile, "real_name")
-                or text_at(user, "name")
+                name_at(profile, "display_name")
+                or name_at(profile, "real_name")
+                or name_at(user, "name")
                 or person
             )
         return self._names[person]

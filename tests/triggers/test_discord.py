@@ -70,6 +70,9 @@ def test_it_asks_for_no_more_than_it_needs(site: DiscordSite) -> None:
         ({"member": {"nick": "Queen Ann"}}, "Queen Ann"),
         ({"author": {"id": ANN, "username": "ann", "global_name": None}}, "ann"),
         ({"author": {"id": ANN}}, ANN),
+        # What people choose never looks like a name that is proved.
+        ({"author": {"id": ANN, "username": "ann", "global_name": "@boss"}}, "boss"),
+        ({"member": {"nick": "@ "}}, "Ann"),
     ],
 )
 def test_people_are_called_as_discord_shows_them(

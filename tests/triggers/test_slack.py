@@ -150,6 +150,13 @@ def test_a_person_whose_name_slack_does_not_tell_is_called_by_id(site: SlackSite
     assert len(site.called("users.info")) == 1
 
 
+def test_a_name_that_somebody_chose_never_looks_like_a_proved_one(site: SlackSite) -> None:
+    site.names[ANN] = "@ \u2003@boss "
+    with hearing(_bot(site)) as heard:
+        site.post("hello")
+        assert heard.next().sender_name == "boss"
+
+
 def test_other_envelopes_are_acknowledged(site: SlackSite) -> None:
     with hearing(_bot(site)):
         eventually(lambda: site.sockets.connections)
