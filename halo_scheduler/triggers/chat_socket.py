@@ -81,8 +81,7 @@ class ChatSocket:
         """
         deadline = monotonic() + timeout_s
         while not self._arrived:
-            self._transport.renew(max(deadline - monotonic(), 0))
-            if not self._read():
+            if not self._read_until(deadline):
                 return None
         data = parsed_object(self._arrived.popleft())
         if data is None:
@@ -104,11 +103,12 @@ class ChatSocket:
     # --- The connection ------------------------------------------------------------------------------
 
     def _shake_hands(self) -> None:
+        deadline = monotonic() + _FOR_HANDSHAKE_S
         self._protocol.send_request(self._protocol.connect())
-        self._flush(_FOR_HANDSHAKE_S)
+        self._flush()
         state = self._protocol.state
         while self._protocol.state is state and self._protocol.handshake_exc is None:
-            if not self._read():
+            if not self._read_until(deadline):
                 raise ChatFault(f"{self._place} did not open a connection within {_FOR_HANDSHAKE_S:.0f} s")
         if self._protocol.handshake_exc is not None:
             raise self._refused(self._protocol.handshake_exc)
@@ -122,8 +122,9 @@ class ChatSocket:
             f"{self._place} did not open a connection{reason}", retry_after_s=60.0 if busy else None
         )
 
-    def _read(self) -> bool:
+    def _read_until(self, deadline: float) -> bool:
         """Take in what has arrived, answering pings; False if the deadline passes before anything does."""
+        self._transport.renew(max(deadline - monotonic(), 0))
         with self._faults():
             try:
                 data = self._stream.recv(_CHUNK)
@@ -135,7 +136,8 @@ class ChatSocket:
             self._has_ended = True
             self._protocol.receive_eof()
         self._take_frames(self._protocol.events_received())
-        self._transport.renew(_FOR_SENDING_S)
+        # What follows takes no turn from others: it may wait for the database.
+        self._transport.renew(None)
         self._flush()
         if not self._arrived:  # What arrived before the end counts.
             self._check_open()
@@ -167,17 +169,14 @@ class ChatSocket:
     def _nonsense(self) -> str:
         from websockets.exceptions import PayloadTooBig  # noqa: PLC0415 - see above
 
-        is_long = isinstance(self._protocol.parser_exc, PayloadTooBig)
-        return (
-            f"more than {LONGEST_MESSAGE >> 20} MB at once"
-            if is_long
-            else "something that is no WebSocket frame"
-        )
+        if isinstance(self._protocol.parser_exc, PayloadTooBig):
+            return f"more than {LONGEST_MESSAGE >> 20} MB at once"
+        return "something that is no WebSocket frame"
 
-    def _flush(self, timeout_s: float = _FOR_SENDING_S) -> None:
+    def _flush(self) -> None:
         data = b"".join(self._protocol.data_to_send())
         if data:
-            self._transport.renew(timeout_s)
+            self._transport.renew(_FOR_SENDING_S)
             with self._faults():
                 self._stream.sendall(data)
 

@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from bad_servers import Talk, bad_server, says
+from bad_servers import Talk, bad_server, says, trickles
 from hearing import LONG_S, eventually
 from http_site import Authority
 from socket_site import SocketSite, open_sockets
 from websockets.sync.server import ServerConnection
 
+from halo_scheduler.triggers import chat_socket
 from halo_scheduler.triggers.chat_link import ChatLink
 from halo_scheduler.triggers.chat_service import ChatFault
 from halo_scheduler.triggers.chat_socket import SocketClosedError
@@ -102,6 +103,32 @@ def test_a_proxy_that_refuses_is_quoted_without_its_password(monkeypatch: pytest
         monkeypatch.setenv("HTTPS_PROXY", f"http://ann:SECRET@127.0.0.1:{proxy.port}")
         with pytest.raises(ChatFault, match=r"407 No \*\*\* for you"), _link().socket("wss://chat.test/"):
             pass
+
+
+@pytest.mark.parametrize("again", [b"", b"X"])
+def test_a_handshake_without_end_is_given_up(again: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_socket, "_FOR_HANDSHAKE_S", 0.3)
+    with (
+        bad_server(trickles(b"HTTP/1.1 101 OK\r\n", again, pause_s=0.02)) as server,
+        pytest.raises(ChatFault, match="did not open a connection within"),
+        _link().socket(f"ws://127.0.0.1:{server.port}/"),
+    ):
+        pass
+
+
+def test_a_message_that_comes_too_slowly_counts_as_silence() -> None:
+    def trickle(connection: ServerConnection) -> None:
+        connection.socket.sendall(b"\x81\x7e\xff\xff{")
+        while not site.is_closing.wait(0.01):
+            connection.socket.sendall(b" ")
+
+    with open_sockets(trickle) as site, _link().socket(site.url) as connection:
+        assert connection.receive(0.2) is None
+        assert connection.silent_s >= 0.2
+
+
+def test_this_computer_may_be_called_by_its_name() -> None:
+    ChatLink("Chat", "http://localhost:1/api", user_agent="test")
 
 
 def _fragments(connection: ServerConnection) -> None:

@@ -489,6 +489,7 @@ def test_what_somebody_must_put_right_is_final(site: SlackSite, method: str, dat
     [
         (200, {"ok": False, "error": "internal_error"}, "Slack refused auth.test: internal error"),
         (200, {"ok": False, "error": "odd\x1b[2Jerror"}, "Slack refused auth.test: odderror"),
+        (200, {"ok": False, "error": "ratelimited"}, "limits how often"),
         (200, {"ok": True}, "did not say who the bot is"),
         (503, {"ok": False, "error": "service_unavailable"}, "HTTP status 503"),
         (500, b"<html>", "HTTP status 500"),
