@@ -130,7 +130,7 @@ def _changelog(number: str, epoch: int) -> str:
     )
     return (
         f"halo-scheduler ({number}) stable; urgency=medium\n\n"
-        "  * What changed is told by CHANGELOG.md of the project.\n\n"
+        "  * See CHANGELOG.md of the project for changes.\n\n"
         f" -- {maintainer}  {date}\n"
     )
 
