@@ -37,7 +37,7 @@ class Growth:
         self._presses = 0
         self._has_filled = False
         self.grown = 0
-        """By how much it grew between the last two looks."""
+        """By how much it grew between the last two polls."""
 
     def begin(self, now_ms: int, *, known_bytes: int = 0) -> int:
         """Start with the current size; return the time of the first poll: early on a disk that fills quickly.

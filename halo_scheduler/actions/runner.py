@@ -96,7 +96,7 @@ class Runner:
         return None
 
     def _start_reminder(self, run: Run, action: Reminder) -> Work:
-        from halo_scheduler.actions.reminder import ReminderWork  # noqa: PLC0415 - for those who need it
+        from halo_scheduler.actions.reminder import ReminderWork  # noqa: PLC0415 - only when needed
 
         work = ReminderWork(self._services, run, action)
         work.start()

@@ -75,7 +75,7 @@ def _missing(path: Path) -> Finding:
         what = f"{path.parent} is a file, not a folder; nothing can be stored there."
         return wrong(_TOPIC, what, "Choose another folder with HALO_HOME.")
     if find_backups(path) or path.with_name(f"{path.name}-wal").exists():
-        return wrong(_TOPIC, f"The database {path} is gone.", _RESTORE)
+        return wrong(_TOPIC, f"The database {path} is missing.", _RESTORE)
     return fine(_TOPIC, f"There is no database at {path} yet; it is created on first use.")
 
 
@@ -101,8 +101,8 @@ def _checked_store(path: Path) -> Store:
 
 def _unusable(path: Path, error: StoreError) -> Finding:
     if path.is_file() and not os.access(path, os.R_OK):
-        advice = "If it is not yours (ls -l shows whose it is), move it away or choose another HALO_HOME"
-        return wrong(_TOPIC, f"You may not read {path}.", advice)
+        advice = "If it belongs to another user (see ls -l), move it away or choose another HALO_HOME"
+        return wrong(_TOPIC, f"You don't have permission to read {path}.", advice)
     return wrong_because(_TOPIC, error)
 
 
@@ -148,7 +148,7 @@ def check_database(scene: Scene) -> Iterator[Finding]:
     yield fine(_TOPIC, f"{path} is intact: {count}, {size_of(database_bytes(path))}.")
     if journal_size > _LARGE_JOURNAL:
         what = f"The journal of the database has grown to {size_of(journal_size)}."
-        yield look(_TOPIC, what, "Some program keeps reading it; restart Halo")
+        yield look(_TOPIC, what, "A program keeps reading it; restart Halo")
 
 
 def check_users(scene: Scene) -> Iterator[Finding]:
@@ -157,7 +157,7 @@ def check_users(scene: Scene) -> Iterator[Finding]:
     if lost:
         are = "uses" if len(lost) == 1 else "use"
         what = f"{named(lost)} still {are} a database that was deleted or replaced; its records are lost."
-        yield wrong(_TOPIC, what, "End it, then start it again")
+        yield wrong(_TOPIC, what, "Quit it, then start it again")
 
 
 def check_disk(scene: Scene) -> Iterator[Finding]:
@@ -171,7 +171,9 @@ def check_disk(scene: Scene) -> Iterator[Finding]:
         return
     if os.access(folder, os.X_OK) and not os.access(folder, os.W_OK):
         # A folder that we cannot open is reported already.
-        yield wrong(_TOPIC, f"You may not write to {folder}.", "Check its owner with: ls -ld")
+        yield wrong(
+            _TOPIC, f"You don't have permission to write to {folder}.", "Check its owner with: ls -ld"
+        )
     free = shutil.disk_usage(folder).free
     if free < _NO_ROOM:
         what = f"The disk of {folder} is full: {size_of(free)} are free."
@@ -224,4 +226,6 @@ def _on_unfinished(scene: Scene) -> Iterator[Finding]:
     parts = (scene.path.parent / "backups").glob(f"{scene.path.stem}-*.part")
     old = sorted(str(path) for path in parts if path.lstat().st_mtime < before_s)
     if old:
-        yield look(Topic.BACKUPS, f"{named(old)} is left from an unfinished backup.", "It can be deleted")
+        yield look(
+            Topic.BACKUPS, f"{named(old)} is left over from an unfinished backup.", "It can be deleted"
+        )

@@ -89,7 +89,7 @@ def check_webhooks(scene: Scene) -> Iterator[Finding]:
             Topic.WEBHOOKS, f"{what} {OPEN_WARNING}", "To undo this: halo webhook on --address 127.0.0.1"
         )
     elif found.jobs and place is None:
-        yield look(Topic.WEBHOOKS, what, "Switch them on with: halo webhook on")
+        yield look(Topic.WEBHOOKS, what, "Turn them on with: halo webhook on")
     else:
         yield fine(Topic.WEBHOOKS, what)
 

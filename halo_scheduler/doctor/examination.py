@@ -59,7 +59,7 @@ _MENDED: tuple[tuple[Topic, Check], ...] = (
     (Topic.AUTOSTART, check_autostart),
 )
 STEPS = len(_ON_DATABASE) + len(_ALWAYS)
-"""How many checks there are, for those who show how far it has come."""
+"""The number of checks, for progress displays."""
 _ORDER = list(Topic)
 
 

@@ -36,7 +36,7 @@ from halo_scheduler.wording.conditions import describe_condition
 _TOPIC = Topic.JOBS
 _LIMIT_S = 3.0
 _MOST_WAITS = 3
-_NO_ANSWER = "the drive of its program or folder does not answer"
+_NO_ANSWER = "the drive of its program or folder doesn't respond"
 # A keyring that is locked asks its user, who may not be there.
 _KEYRING_LIMIT_S = 5.0
 
@@ -56,7 +56,7 @@ def _unreadable(scene: Scene) -> Iterator[Finding]:
 
 
 def _unobservable(scene: Scene) -> Iterator[Finding]:
-    """Find conditions that cannot be observed on this machine: their jobs would wait forever."""
+    """Find conditions that cannot be observed on this computer: their jobs would wait forever."""
     waiting: dict[Condition, list[str]] = {}
     for record in scene.jobs:
         for condition in record.spec.policy.conditions if record.disabled_reason is None else ():
@@ -80,13 +80,13 @@ def _broken_chains(scene: Scene) -> Iterator[Finding]:
             after = known.get(follower.job_id)
             name, other = record.spec.name, scene.name_of(follower.job_id)
             if after is None:
-                what = f"After {name} should run {other}."
-                yield wrong(_TOPIC, what, f"Choose what runs after it with: halo edit {quote(name)}")
+                what = f"The next job of {name} does not exist."
+                yield wrong(_TOPIC, what, f"Choose another one with: halo edit {quote(name)}")
             elif after.removed_at is not None:
-                what = f"After {name} should run {other}, which was removed."
+                what = f"The next job of {name}, {other}, was removed."
                 yield wrong(_TOPIC, what, f"Restore it with: halo trash restore {quote(other)}")
             elif isinstance(after, JobRecord) and after.disabled_reason is not None:
-                what = f"After {name} should run {other}, which is disabled."
+                what = f"The next job of {name}, {other}, is disabled."
                 yield look(_TOPIC, what, f"Enable it with: halo resume {quote(other)}")
 
 
@@ -164,7 +164,7 @@ def _fault(record: JobRecord, why: str) -> Finding:
     name = record.spec.name
     # One that is paused may wait for just that.
     mark = wrong if record.is_active else look
-    return mark(_TOPIC, f"{name} cannot start: {why}.", f"Look at it with: halo show {quote(name)}")
+    return mark(_TOPIC, f"{name} cannot start: {why}.", f"Check it with: halo show {quote(name)}")
 
 
 def check_secrets(scene: Scene) -> Iterator[Finding]:
@@ -205,12 +205,12 @@ def _in_keyring(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
         return
     if not is_there:
         what = f"No keyring found, but {named([item.name for item in secrets])} should be in one."
-        yield look(Topic.SECRETS, what, "Check again from the desktop, where jobs may reach it")
+        yield look(Topic.SECRETS, what, "Check again in a desktop session, where jobs may reach it")
         return
     faults = list(_secret_faults(scene, secrets))
     yield from faults
     if not faults:
-        has = f"; it has {counted(len(secrets), 'secret')} of yours" if secrets else ""
+        has = f" with {counted(len(secrets), 'secret')}" if secrets else ""
         yield fine(Topic.SECRETS, f"There is a keyring{has}.")
 
 
@@ -221,7 +221,7 @@ def _in_file(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
     faults = list(_secret_faults(scene, secrets))
     yield from faults
     if not faults:
-        yield fine(Topic.SECRETS, f"The private file has {counted(len(secrets), 'secret')} of yours.")
+        yield fine(Topic.SECRETS, f"The private file has {counted(len(secrets), 'secret')}.")
 
 
 def _secret_faults(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
@@ -234,6 +234,6 @@ def _secret_faults(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]
             yield wrong_because(Topic.SECRETS, error)
         except TimeoutError:
             yield look(
-                Topic.SECRETS, "The keyring does not answer; it may be locked.", "Unlock it, then check again"
+                Topic.SECRETS, "The keyring doesn't respond; it may be locked.", "Unlock it, then check again"
             )
             return

@@ -146,7 +146,7 @@ def _names(database: Path) -> set[str]:
 
 def _on_changeable(places: list[_Place]) -> Finding:
     paths = [str(place.path) for place in places]
-    advice = f"Look at your jobs, or restore a backup, after: chmod go-rwx {shlex.join(paths)}"
+    advice = f"Check your jobs, or restore a backup, after: chmod go-rwx {shlex.join(paths)}"
     return wrong(_TOPIC, f"Other users could have changed {named(paths)}.", advice)
 
 

@@ -1,4 +1,4 @@
-"""What all checks share: the findings they return, and the scene they look at, with a time limit for slow answers."""
+"""What all checks share: the findings they return, the scene they examine, and a time limit for slow calls."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _begun(sentence: str) -> str:
 def within(limit_s: float, work: Callable[[], T]) -> T:
     """Return the result of a function, or raise its error; TimeoutError when it takes too long.
 
-    The function then goes on in its thread: a dead drive or service cannot be interrupted, only abandoned.
+    The function then continues in its thread: a dead drive or service cannot be interrupted, only abandoned.
     """
     attempt = _Attempt(work)
     thread = threading.Thread(target=attempt.run, name="halo-doctor", daemon=True)
@@ -170,7 +170,7 @@ class FileUser(NamedTuple):
 
 
 def users_of(path: Path) -> list[FileUser]:
-    """Return the other processes that have a file open, as far as the system tells."""
+    """Return the other processes that have a file open, as far as the system reports them."""
     target = str(path.resolve())
     found: set[FileUser] = set()
     for pid in psutil.pids() if (_PROCESSES / "self" / "fd").is_dir() else []:

@@ -47,7 +47,7 @@ class Threads(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Report:
-    """A work item's result that its queue must be told, and the failed attempts so far."""
+    """A work item's result that must be reported to its queue, and the failed attempts so far."""
 
     run_id: str
     run: Run | None

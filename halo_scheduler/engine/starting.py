@@ -66,7 +66,7 @@ class SleepInhibitor:
 
     def _hold(self, run: Run, job_name: str) -> None:
         if self._keeper is None:
-            from halo_scheduler.host.awake import KeepAwake  # noqa: PLC0415 - only for those who want it
+            from halo_scheduler.host.awake import KeepAwake  # noqa: PLC0415 - only when wanted
 
             self._keeper = KeepAwake(self._threads.submit)
 

@@ -158,7 +158,7 @@ def require_url(path: str, value: object) -> str:
 
 
 def _split_url(url: str) -> SplitResult | None:
-    from urllib.parse import urlsplit  # noqa: PLC0415 - only for those who have an HTTP job
+    from urllib.parse import urlsplit  # noqa: PLC0415 - only for HTTP jobs
 
     with suppress(ValueError):
         return urlsplit(url)

@@ -28,7 +28,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _LOG = logging.getLogger(__name__)
-# More events between two looks than this are not read: the folder is looked at from time to time instead.
+# If there are more events between two polls, they are not read: the folder is compared periodically instead.
 _STORM = 500
 _MOUNTS = Path("/proc/self/mountinfo")
 # Other computers, or programs, change files there, and the kernel does not report it.
@@ -49,7 +49,7 @@ _NAMES: list[type[FileSystemEvent]] = [
 
 @dataclass(slots=True)
 class Hint:
-    """What was reported of a folder since the last look; `is_storm` if that was too much to follow."""
+    """What was reported of a folder since the last poll; `is_storm` if there were too many events to follow."""
 
     deleted: set[str] = field(default_factory=set)
     count: int = 0
@@ -84,7 +84,7 @@ class FolderEvents:
     def follow(self, folders: Mapping[str, bool]) -> set[str]:
         """Follow these folders; return those that were not followed before.
 
-        The value tells whether changes of files in the folder count. A folder that cannot be followed is left out, and
+        The value says whether changes of files in the folder count. A folder that cannot be followed is left out, and
         tried again by the next call.
         """
         for folder, watch in list(self._watches.items()):
@@ -186,7 +186,7 @@ class _Handler(FileSystemEventHandler):
 
 
 def _identity(folder: str) -> tuple[int, int] | None:
-    """Return what tells a directory from another one of the same name; None if there is none."""
+    """Return what identifies a directory, whatever its name; None if it doesn't exist."""
     try:
         found = os.stat(folder)  # noqa: PTH116
     except OSError:

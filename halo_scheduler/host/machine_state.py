@@ -99,7 +99,7 @@ def supplies_say(folder: Path = _SUPPLIES, *, lists_all: bool = True) -> bool | 
 
 def psutil_says() -> bool | None:
     """Ask psutil; outside Linux, no battery there means that the computer has none."""
-    import psutil  # noqa: PLC0415 - 20 ms, for those who ask only
+    import psutil  # noqa: PLC0415 - 20 ms, only when called
 
     find_battery = getattr(psutil, "sensors_battery", None)
     if find_battery is None:
@@ -123,7 +123,7 @@ def _read(path: Path) -> str:
 
 def load_of_last_minute() -> float | None:
     """Return the 1-minute load average; None if the system has none."""
-    import psutil  # noqa: PLC0415 - 20 ms, for those who ask only
+    import psutil  # noqa: PLC0415 - 20 ms, only when called
 
     try:
         load = psutil.getloadavg()[0]

@@ -145,7 +145,7 @@ def _reap_one(pid: int) -> bool:
 def _set_subreaper(*, on: bool) -> bool:
     if sys.platform != "linux":
         return False
-    import ctypes  # noqa: PLC0415 - for those who take over orphans
+    import ctypes  # noqa: PLC0415 - only for orphans
 
     with suppress(OSError, AttributeError):
         return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0) == 0)

@@ -1,4 +1,4 @@
-"""Boots, logins, wake-ups and unlocking, as Linux tells of them."""
+"""Boots, logins, wake-ups and unlocking, as Linux reports them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MS = 1_000
 
 
 def boot_id(path: Path = _BOOT_ID) -> str:
-    """Return what tells this start of the computer from any other; "" if unknown."""
+    """Return what identifies this boot of the computer; "" if unknown."""
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -94,17 +94,17 @@ def _audit_session(path: Path) -> str:
 
 
 def tells_of_sleep() -> bool:
-    """Return whether a service tells when the computer wakes up."""
+    """Return whether a service reports that the computer wakes up."""
     return _is_offered(Bus.SYSTEM, LOGIND)
 
 
 def tells_of_power() -> bool:
-    """Return whether a service tells when the computer is plugged in."""
+    """Return whether a service reports that the computer is plugged in."""
     return _is_offered(Bus.SYSTEM, UPOWER)
 
 
 def tells_of_locking() -> bool:
-    """Return whether a service tells when the screen is unlocked."""
+    """Return whether a service reports that the screen is unlocked."""
     return tells_of_sleep() or any(_is_offered(Bus.SESSION, name) for name in SCREEN_SAVERS)
 
 
@@ -120,7 +120,7 @@ def _is_offered(bus: Bus, name: str) -> bool:
 
 
 def session_sources(interest: Interest) -> Mapping[str, Callable[[], EventSource]]:
-    """Return the functions that open what tells of sessions, sleep, network and power, by name."""
+    """Return the functions that open the sources of session, sleep, network and power events, by name."""
     sources = dict(linux_sources(interest))
     if interest.happenings & {Happening.WAKE, Happening.SESSION, Happening.UNLOCK}:
         sources["logind"] = partial(Signals, Bus.SYSTEM, (LOGIND,), _logind_rules())
@@ -206,7 +206,7 @@ def _happening_of(message: Message) -> Happening | None:
 
 
 def _unlocked(path: object) -> Happening | None:
-    """Return that a session was unlocked if it is one of the user's: logind tells everybody of all."""
+    """Return that a session was unlocked, if it is the user's: logind reports those of all users."""
     try:
         return Happening.UNLOCK if path in [session for _, session in _user_sessions()] else None
     except BusError:

@@ -176,7 +176,7 @@ class ChangeStream:
         self._buffer = b""
         self.is_open = True
         self.trouble: StoreTrouble | None = None
-        """What was last told to be wrong with the store; `take` returns that it changed."""
+        """The last reported problem with the store; `take` returns whether it changed."""
 
     @classmethod
     def connect(cls, database: Path, *, skips_own: bool = False) -> Self:

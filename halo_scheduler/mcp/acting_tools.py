@@ -40,13 +40,13 @@ def _resume_job(scheduler: Scheduler, given: OfJob) -> View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Skip(OfJob):
-    undo: bool = field(default=False, metadata=said("true to take it back before the time of that run"))
+    undo: bool = field(default=False, metadata=said("true to cancel the skip before that run is due"))
 
 
 def _skip_next_run(scheduler: Scheduler, given: _Skip) -> View:
     job = find_job(scheduler, given.job)
     scheduler.skip_next(job.id, skip=not given.undo)
-    words = "is not skipped after all" if given.undo else "will be skipped and recorded as skipped"
+    words = "will not be skipped" if given.undo else "will be skipped and recorded as skipped"
     return _after(scheduler, job.id, f"The next scheduled run of {job.name} {words}.")
 
 
@@ -173,7 +173,7 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         title="Skip a run",
         description=(
             "Skip the next scheduled run of a job, once; it is recorded as skipped, and the run after it is not "
-            "affected. Only a person can take back what a person asked to skip."
+            "affected. Only a person can cancel a skip that a person requested."
         ),
     ),
     tool_of(

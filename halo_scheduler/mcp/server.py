@@ -41,7 +41,7 @@ from halo_scheduler.service.scheduler import Scheduler
 _TOOLS = {tool.name: tool for tool in (*READING_TOOLS, *ACTING_TOOLS, *EDITING_TOOLS)}
 _LOOK_S = 1.0
 _INSTRUCTIONS = (
-    "Halo Scheduler runs the user's jobs on this machine. You can read jobs and runs, and explain why a job did "
+    "Halo Scheduler runs the user's jobs on this computer. You can read jobs and runs, and explain why a job did "
     "or did not run. If the user allows it, you can also pause, resume and run jobs, propose when they run next, "
     "and create and change jobs; those stay paused until the user resumes them. The user may exclude jobs from "
     "this, and jobs that the user paused or disabled stay that way. "

@@ -122,7 +122,7 @@ def _is_absolute(path: str) -> bool:
 
 def _is_private(url: str) -> bool:
     """Return whether the connection cannot be overheard: it is encrypted, or stays on this computer."""
-    from urllib.parse import urlsplit  # noqa: PLC0415 - only for those who have such a source
+    from urllib.parse import urlsplit  # noqa: PLC0415 - only for jobs with such a source
 
     parts = urlsplit(url)
     return parts.scheme == "https" or parts.hostname in _THIS_MACHINE

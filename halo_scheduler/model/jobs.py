@@ -220,7 +220,7 @@ class _StateFields(Value):
     next_keys: tuple[str, ...] = ()
     paused_until: int | None = None
     skips_next: bool = False
-    """Whether its next slot is skipped, because somebody asked for that."""
+    """Whether its next slot is skipped on request."""
     hints: Hints = _NO_HINTS
     errors: int = 0
     last_run_at: int | None = None

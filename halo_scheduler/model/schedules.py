@@ -213,7 +213,7 @@ class Several(OwnForm):
 
 
 def _with_keys(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Give each entry without a key the first free number; refuse a key or a schedule that is there twice."""
+    """Give each entry without a key the first free number; refuse duplicate keys and schedules."""
     taken: dict[str, int] = {}
     timings: dict[Timing, int] = {}
     for index, entry in enumerate(entries):

@@ -123,7 +123,7 @@ def _seconds(time_of_day: str) -> int:
 
 def _require_address(path: str, value: object) -> None:
     """Refuse text that is not the numeric address of a computer."""
-    from ipaddress import ip_address  # noqa: PLC0415 - slow to load, for those who listen elsewhere
+    from ipaddress import ip_address  # noqa: PLC0415 - slow to load, needed only for other addresses
 
     text = require_line(path, value)
     try:

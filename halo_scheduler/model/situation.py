@@ -182,7 +182,7 @@ class Situation(NamedTuple):
     next_run_at: int | None = None
     next_source: Source | None = None
     then_at: int | None = None
-    """When it runs after its planned run, if somebody asked to skip that one."""
+    """When it runs after its planned run, if that one is skipped on request."""
     later_at: int | None = None
     """When its next planned manual run is."""
     after: tuple[str, ...] = ()

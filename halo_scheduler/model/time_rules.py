@@ -1,4 +1,4 @@
-"""Time rules: schedules that say when a job is due, each by itself."""
+"""Time rules: single schedules that determine when a job is due."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Signature(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """The address of a job; its token is stored as a hash, so that nobody can read it again."""
+    """The address of a job; its token is stored as a hash, so that it can't be read again."""
 
     job_id: str
     token_id: str
@@ -43,7 +43,7 @@ class Webhook:
 
     def accepts(self, token: str) -> bool:
         """Return whether this is its token, in a time that does not depend on the difference."""
-        from hmac import compare_digest  # noqa: PLC0415 - slow to load, and not for those who read settings
+        from hmac import compare_digest  # noqa: PLC0415 - slow to load, not needed to read settings
 
         return compare_digest(self.token_hash, token_hash(token))
 
@@ -60,7 +60,7 @@ class Place(NamedTuple):
     @property
     def is_local(self) -> bool:
         """Whether only programs on this computer reach it."""
-        from ipaddress import ip_address  # noqa: PLC0415 - slow to load, for those who listen elsewhere
+        from ipaddress import ip_address  # noqa: PLC0415 - slow to load, needed only for other addresses
 
         return self.address == LOOPBACK or ip_address(self.address).is_loopback
 
@@ -130,6 +130,6 @@ def token_id(token: str) -> str:
 
 def token_hash(token: str) -> bytes:
     """Return what is stored of a token; it is random, so that no slow hash is needed."""
-    from hashlib import sha256  # noqa: PLC0415 - slow to load, and not for those who read settings
+    from hashlib import sha256  # noqa: PLC0415 - slow to load, not needed to read settings
 
     return sha256(token.encode()).digest()

@@ -33,8 +33,8 @@ from halo_scheduler.store.store import Store
 
 _FOR_PEOPLE = ("anchor_at", "enabled", "metadata")
 _NOT_ALLOWED = {
-    AssistantAccess.RUN: "assistants may only look at jobs here; a person can allow more in the settings",
-    AssistantAccess.EDIT: "assistants may not create or change jobs here; a person can allow it in the settings",
+    AssistantAccess.RUN: "assistants may only read jobs; a person can allow more in the settings",
+    AssistantAccess.EDIT: "assistants may not create or change jobs; a person can allow it in the settings",
 }
 _UNREVIEWED = {
     StatusReason.ASSISTANT: "an assistant made or changed it",
@@ -177,7 +177,7 @@ def _refuse_unreviewed(record: JobRecord) -> None:
     if reason in _UNREVIEWED:
         raise SchedulerError(
             f"{record.spec.name} waits for a person: {_UNREVIEWED[reason]}, and only a person can enable it; "
-            "ask them to look at it and to resume it"
+            "ask them to review and resume it"
         )
 
 

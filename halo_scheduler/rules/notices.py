@@ -171,7 +171,7 @@ def notice_of(
 ) -> Notice | None:
     """Return the notification for a finished run; `previous` are the job's earlier ended runs, newest first.
 
-    What the job does next is told from its `situation`, as on every surface. A streak of failures is one incident:
+    What the job does next is worded from its `situation`, as on every surface. A streak of failures is one incident:
     its first failure is notified, and the recovery. An open `question` takes precedence over the outcome.
     `is_watched` tells whether the job is on screen: then a short manual run needs no notification.
     """

@@ -1,4 +1,4 @@
-"""Points that passed without a run: those that get one of their own later, oldest first, and a last one that gets none.
+"""Points that passed without a run: those that get their own run later, oldest first, and a last one that gets none.
 
 A job stores the pending ones in order, each with the keys of its schedules: `1735689600000:1+2,1735689660000`.
 """

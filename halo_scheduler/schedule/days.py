@@ -38,7 +38,7 @@ def _span(from_date: str | None, until_date: str | None, zone: ZoneInfo) -> Span
 
 
 def first_allowed(entry: Entry, at: int) -> int | None:
-    """Return the first instant from another on that lies on a day of a schedule."""
+    """Return the first instant at or after another that is on a day of the schedule."""
     since, until = span_of(entry)
     at = max(at, since)
     if entry.calendar.has_days:
@@ -52,7 +52,7 @@ def first_allowed(entry: Entry, at: int) -> int | None:
 
 
 def last_allowed(entry: Entry, at: int) -> int | None:
-    """Return the last instant up to another that lies on a day of a schedule."""
+    """Return the last instant at or before another that is on a day of the schedule."""
     since, until = span_of(entry)
     at = min(at, until)
     if entry.calendar.has_days:
@@ -109,7 +109,7 @@ def previous_shifted(entry: Entry, now_ms: int) -> int | None:
 
 
 class _Shifted:
-    """Where the times of a schedule go that lie on days which are left out."""
+    """Where times on excluded days move to."""
 
     def __init__(self, entry: Entry) -> None:
         self._calendar = entry.calendar

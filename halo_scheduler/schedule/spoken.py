@@ -55,7 +55,7 @@ def parse_schedule(text: str, *, now_ms: int, timezone: str | None = None) -> Sc
     """Return the schedule that plain English words mean; several, separated by semicolons, become one value.
 
     Times are read in `timezone` (None: the computer's), unless the words name a zone. PhraseParseError, a
-    ScheduleError, tells what is not understood or not clear, and has suggestions.
+    ScheduleError, says what is not understood or ambiguous, and has suggestions.
     """
     require_text("", text, longest=LONGEST_PHRASE)
     parts = split_phrases(text)

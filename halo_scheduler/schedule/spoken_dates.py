@@ -28,7 +28,7 @@ def day_words(day: date) -> str:
 
 
 def take_span(cursor: Cursor, today: date) -> tuple[date | None, date | None]:
-    """Take "from 1 May 2026" and "until 31 Dec 2026", wherever they stand, and return these days.
+    """Take "from 1 May 2026" and "until 31 Dec 2026", at any position, and return these days.
 
     Without a date after them, the words are left to the other clauses.
     """
@@ -111,7 +111,7 @@ def _day_and_month(cursor: Cursor) -> tuple[int | None, int | None]:
 
 
 def take_calendar(cursor: Cursor, today: date) -> Calendar:
-    """Take "only on weekdays", "not on 24 Dec 2026" and "moved to the next allowed day", wherever they stand."""
+    """Take "only on weekdays", "not on 24 Dec 2026" and "moved to the next allowed day", at any position."""
     days: dict[str, list[str]] = {"only": [], "not": []}
     shift: Shift | None = None
     start = cursor.position

@@ -160,7 +160,7 @@ def _uneven(cursor: Cursor, pace_ms: int) -> PhraseParseError:
     nearest = sorted(sorted(even, key=lambda step: abs(step - number))[:2])
     whole = "a day" if unit == "hour" else "an hour" if unit == "minute" else "a minute"
     return cursor.refusal(
-        f"{interval_in_words(pace_ms)} do not divide {whole} evenly, so only the plain interval can be told",
+        f"{interval_in_words(pace_ms)} do not divide {whole} evenly, so only the plain interval is supported",
         f"every {interval_in_words(pace_ms)}",
         *(f"every {counted(step, unit)} on weekdays" for step in nearest),
     )
@@ -181,7 +181,8 @@ def pace_within(
         last_s += _DAY_S
     if pace_s < 60 or pace_s % 60:  # noqa: PLR2004 - seconds of a minute
         raise cursor.refusal(
-            "an interval of seconds within a time span cannot be told", "every minute between 8:00 and 18:00"
+            "an interval of seconds within a time span is not supported",
+            "every minute between 8:00 and 18:00",
         )
     times = [time_at(at) for at in range(start.seconds, last_s + 1, pace_s)]
     return [_as_pace(table, pace_s // 60) for table in tables_of_times(times)]

@@ -118,7 +118,7 @@ def _counted_pace(cursor: Cursor, rule: Rule) -> bool:
             cursor.position = start
             if cursor.peek().text == "other":
                 raise cursor.refusal(
-                    "every other one of these cannot be told", "every 2 days", "every 14 days"
+                    "every other one of these is not supported", "every 2 days", "every 14 days"
                 )
             return False
         _set_pace(cursor, rule, step * unit_ms)

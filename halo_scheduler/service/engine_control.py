@@ -111,7 +111,7 @@ class EngineControl:
 
     def stop_run(self, run_id: str) -> bool:
         """Ask the engine to stop a started run without the store; return whether one received it."""
-        # The engine knows active runs by heart; only the store can forget one that waits.
+        # The engine keeps active runs in memory; only waiting ones can disappear from the store.
         with suppress(StoreError):
             if self._store.runs.get(run_id) is None:
                 return False
@@ -157,7 +157,7 @@ class EngineControl:
         Has no effect while the engine already runs here.
         """
         from halo_scheduler.actions.launch import is_out_of_threads  # noqa: PLC0415 - loaded with the engine
-        from halo_scheduler.engine.loop import EngineLoop  # noqa: PLC0415 - Qt, for those who need it
+        from halo_scheduler.engine.loop import EngineLoop  # noqa: PLC0415 - Qt, only when needed
 
         if self._session.loop is not None:
             return
@@ -203,7 +203,7 @@ class EngineControl:
 
     def get_engine(self) -> Engine:
         """Return the engine of this scheduler, created on first use."""
-        from halo_scheduler.engine.engine import Engine  # noqa: PLC0415 - only for those who run jobs
+        from halo_scheduler.engine.engine import Engine  # noqa: PLC0415 - only to run jobs
 
         if self._engine is None:
             self._engine = Engine(
@@ -220,7 +220,7 @@ class EngineControl:
 
     def get_handlers(self) -> Handlers:
         """Return the functions that run callback jobs."""
-        from halo_scheduler.actions.callback import Handlers  # noqa: PLC0415 - threads, for those who need them
+        from halo_scheduler.actions.callback import Handlers  # noqa: PLC0415 - threads, only when needed
 
         self._handlers = self._handlers or Handlers(self._get_pool())
         return self._handlers

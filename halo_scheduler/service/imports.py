@@ -48,7 +48,7 @@ class Imports:
 
         New conditions that this system cannot probe are faults; checking that may take seconds.
         """
-        from halo_scheduler.transfer.import_plan import plan_import  # noqa: PLC0415 - for those who import
+        from halo_scheduler.transfer.import_plan import plan_import  # noqa: PLC0415 - only to import
 
         existing = self._existing_now()
         observable = self._without_unobservable(drafts, existing)

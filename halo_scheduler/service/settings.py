@@ -142,7 +142,7 @@ class Backups:
 
         Jobs in the trash, secrets, questions and runs in progress are left out.
         """
-        from importlib.metadata import version  # noqa: PLC0415 - all of this is for those who export
+        from importlib.metadata import version  # noqa: PLC0415 - only to export
 
         from halo_scheduler.transfer.archive import Content, write_archive  # noqa: PLC0415
         from halo_scheduler.transfer.job_files import export_all  # noqa: PLC0415
@@ -165,7 +165,7 @@ class Backups:
 
 
 def _moved_state(record: JobRecord) -> MovedState:
-    from halo_scheduler.transfer.drafts import MovedState  # noqa: PLC0415 - for those who export
+    from halo_scheduler.transfer.drafts import MovedState  # noqa: PLC0415 - only to export
 
     is_paused = record.paused and not record.awaits_review
     by = record.disabled_reason

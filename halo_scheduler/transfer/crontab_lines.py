@@ -23,7 +23,7 @@ _MOST_LINES = 4
 _MOST_BEFORE = 20
 _MOST_WORDS = 50
 MOST_COMMENTS = 100
-"""How many lines above an entry are looked at."""
+"""How many lines above an entry are read."""
 _DECORATION = re.compile(r"[\W_]*")
 _COLUMNS = re.compile(r"m(?:m|in(?:ute)?)?\W+h(?:h|our)?\b.*", re.IGNORECASE)
 # Lines that cron itself, or an export of ours, puts above others.

@@ -63,7 +63,7 @@ def job_to_plain(spec: JobSpec, names: Mapping[str, str], *, job_id: str | None 
         "group": spec.group,
         "enabled": None if spec.enabled else False,
         **_plain_schedules(spec.schedule),
-        # Where another schedule would count from if it had an interval is of no use to anybody.
+        # The anchor of a schedule without an interval has no effect.
         "anchor": format_instant(spec.anchor_at) if _counts_from_anchor(spec.schedule) else None,
         "action": to_plain(spec.action),
         "parameters": to_plain(spec.parameters),

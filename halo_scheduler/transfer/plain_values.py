@@ -297,6 +297,6 @@ def _plain_name(cls: type[DataclassInstance], name: str) -> str:
 
 
 def _kind_of(cls: Any) -> str:
-    """Return the word that tells a class from the others of its union, if it has one."""
+    """Return the word that distinguishes a class from the others of its union, if it has one."""
     kind = getattr(cls, "kind", "")
     return kind if isinstance(kind, str) else ""

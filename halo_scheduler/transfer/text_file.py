@@ -8,7 +8,7 @@ from typing import Protocol
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import shown
 
-# Far more than anybody writes, and little enough to be looked through within a second.
+# Far more than people write, and little enough to be searched within a second.
 MOST_BYTES = 5 << 20
 MOST_LINES = 400_000
 MOST_NODES = 200_000

@@ -1,4 +1,4 @@
-"""YAML: plain data read from anybody, every refusal with its line; written so that people can edit and diff it.
+"""YAML: plain data from any source, every refusal with its line; written so that people can edit and diff it.
 
 Only what a person writes by hand is taken: no anchors, aliases, merge keys or tags, of which a few bytes can
 become gigabytes or other programs' objects. Texts without quotes come as a `Word`. (Import this module only where

@@ -195,12 +195,12 @@ def _trouble_with_events(store: Store, record: JobRecord, now_ms: int) -> Iterat
     """Yield why an event is not watched as it should be, or when that was last so."""
     standing = store.watch_troubles.of_job(record.id)
     if standing:
-        yield f"Watching its event has trouble: {plain_line(standing, _LONGEST_TROUBLE)}."
+        yield f"Watching its event fails: {plain_line(standing, _LONGEST_TROUBLE)}."
         return
     told = store.events.last(record.id, EventKind.WATCH_TROUBLE) if record.spec.events else None
     if told is not None:
         text = plain_line(str(told.detail.get("text", "")), _LONGEST_TROUBLE)
-        yield f"Watching its event last had trouble {when_in_words(told.at, now_ms)}: {text}."
+        yield f"Watching its event last failed {when_in_words(told.at, now_ms)}: {text}."
 
 
 def _condition_sentences(conditions: Sequence[Condition], look: Look) -> list[str]:
@@ -379,7 +379,7 @@ def _answer(store: Store, record: JobRecord, asked: Span, now_ms: int) -> Answer
 
 
 def _is_still_to_come(store: Store, record: JobRecord, span: Span, now_ms: int) -> bool:
-    """Return whether the time of the schedule in a span that has begun lies in the future."""
+    """Return whether the schedule's time in a span that has begun is still ahead."""
     point = Inquiry.make(store, record, span, now_ms).point
     planned = record.next_run_at
     is_planned = planned is not None and now_ms < planned < span.until

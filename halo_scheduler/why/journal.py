@@ -23,7 +23,7 @@ _DONE = {
     EventKind.JOB_PAUSED: "paused it",
     EventKind.JOB_RESUMED: "resumed it",
     EventKind.NEXT_SKIPPED: "skipped its next run",
-    EventKind.NEXT_KEPT: "took back that its next run is skipped",
+    EventKind.NEXT_KEPT: "cancelled the skip of its next run",
     EventKind.RUN_REQUESTED: "ran it",
 }
 _MADE = (EventKind.JOB_ADDED, EventKind.JOB_EDITED)

@@ -15,7 +15,7 @@ from halo_scheduler.wording.measures import duration_in_words
 _DETECTED = {"power": "the power source", "idle": "idle time", "load": "the load"}
 
 _STATES: Mapping[str, Callable[[Params], str]] = {
-    "power": lambda found: f"the machine runs on {'AC power' if found['is_on_mains'] else 'its battery'}",
+    "power": lambda found: f"the computer runs on {'AC power' if found['is_on_mains'] else 'battery'}",
     "network": lambda found: f"there is {'a' if found['is_there'] else 'no'} network",
     "host": lambda found: (
         f"{found['place']} does not answer ({found['error']})"
@@ -24,7 +24,7 @@ _STATES: Mapping[str, Callable[[Params], str]] = {
     ),
     "idle": lambda found: f"the last input was {duration_in_words(found['ago_ms'])} ago",
     "load": lambda found: f"the load is {found['load']:.2f}",
-    "path": lambda found: f"{found['path']} is {'there' if found['is_there'] else 'not there'}",
+    "path": lambda found: f"{found['path']} {'exists' if found['is_there'] else 'does not exist'}",
 }
 CONDITION_STATES: Words = {
     MessageKind.CONDITION_STATE: lambda params: _STATES[params["of"]](params),
@@ -57,7 +57,7 @@ def describe_condition(condition: Condition) -> str:
         case Load():
             return f"with a load below {condition.below:g}"
         case PathExists():
-            return f"when {end_of(condition.path)} is there"
+            return f"when {end_of(condition.path)} exists"
         case _:
             assert_never(condition)
 
@@ -88,7 +88,7 @@ def _awaited(condition: Condition) -> str:
         case Load():
             return f"a load below {condition.below:g}"
         case PathExists():
-            return f"{end_of(condition.path)} to be there"
+            return f"{end_of(condition.path)} to exist"
         case _:
             assert_never(condition)
 

@@ -1,4 +1,4 @@
-"""Notes on what may surprise: in schedules; and in jobs of others, invisible characters and names that look alike."""
+"""Notes on pitfalls: of schedules, and, in jobs of others, invisible characters and names that look alike."""
 
 from __future__ import annotations
 

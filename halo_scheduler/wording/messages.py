@@ -41,7 +41,7 @@ SKIP_REASONS = {
     SkipReason.MISSED: "Halo was not running",
     SkipReason.UNSUPPORTED_TYPE: "this program can't run such a job",
     SkipReason.RESTARTED: "its next run was due",
-    SkipReason.USER: "somebody asked to skip it",
+    SkipReason.USER: "someone asked to skip it",
 }
 """Why a run did not start, as it follows "because" or a colon."""
 
@@ -161,7 +161,7 @@ def _quiet_time(params: Params) -> str:
 
 
 def _conditions_unmet(params: Params) -> str:
-    states = listed([*params["states"]] or ["it is not there"])
+    states = listed([*params["states"]] or ["it does not exist"])
     conditions = [condition_from_dict(data) for data in params["conditions"]]
     waited = interval_in_words(params["waited_ms"])
     return f"it waited {waited} for {waiting_words(conditions)}: {states}{_only_time(params)}"
@@ -298,7 +298,7 @@ _WORDS: Words = {
     MessageKind.NOT_AFTER: _not_after,
     MessageKind.SKIPPED_ON_REQUEST: _skipped_on_request,
     MessageKind.NOT_AFTER_EVENT: "an event asked for it, but it was {state} at that time",
-    MessageKind.NOT_REVIEWED: "an assistant changed the job, and nobody has reviewed that",
+    MessageKind.NOT_REVIEWED: "an assistant changed the job, and the change has not been reviewed",
     MessageKind.JOB_PAUSED: "the job was paused at that time",
     MessageKind.JOB_IN_TRASH: "the job was in the trash at that time",
     MessageKind.MISSED: "Halo was not running at that time",

@@ -47,12 +47,12 @@ class ShortageWords(NamedTuple):
 
 SHORTAGES: dict[str, ShortageWords] = {
     Shortage.FILES: ShortageWords(
-        "too many files are open on this machine", "free file descriptors to start"
+        "too many files are open on this computer", "free file descriptors to start"
     ),
     Shortage.PROCESSES: ShortageWords(
-        "too many processes run on this machine", "room for another process to start"
+        "too many processes run on this computer", "room for another process to start"
     ),
-    Shortage.MEMORY: ShortageWords("this machine has too little memory left", "free memory to start"),
+    Shortage.MEMORY: ShortageWords("this computer has too little memory left", "free memory to start"),
     Shortage.DISK: ShortageWords("the disk is full", "free disk space to start"),
 }
 
@@ -260,7 +260,7 @@ def _paused_words(situation: Situation, now_ms: int) -> str:
 
 
 def _later_words(situation: Situation, now_ms: int) -> str:
-    """Return when a job runs manually that does not run by itself."""
+    """Return when a job without a scheduled run runs manually."""
     at = situation.later_at
     return "" if at is None else f", manual run {describe_when(at, now_ms)}"
 

@@ -9,7 +9,7 @@ _MASK = "…"
 # These addresses stand for every address of a computer.
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound here
 OPEN_WARNING = (
-    "Other computers on the network can reach it. What they send is not encrypted: anyone in between can read "
+    "Other computers on the network can connect, without encryption: anyone on the network path can read "
     "the addresses and use them."
 )
 _SERVICES = {Signature.GITHUB: "GitHub", Signature.GITLAB: "GitLab", Signature.STRIPE: "Stripe"}

@@ -95,7 +95,7 @@ def move_by_link(old: Path, new: Path) -> None:
     else:
         old.unlink()
         return
-    # A disk without links, and without moves that refuse to overwrite: looking first is all that is left.
+    # On a disk without links or moves that refuse to overwrite, only a check beforehand is possible.
     if os.path.lexists(new):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new))
     old.rename(new)

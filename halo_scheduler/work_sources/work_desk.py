@@ -185,7 +185,7 @@ class OpenedSource:
 
 
 def _connect_folder(source: FolderSource) -> Source:
-    from halo_scheduler.work_sources.folder import Folder  # noqa: PLC0415 - for those who have such a source
+    from halo_scheduler.work_sources.folder import Folder  # noqa: PLC0415 - only for jobs with such a source
 
     return Folder(source)
 

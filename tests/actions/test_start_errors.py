@@ -86,7 +86,7 @@ def test_one_that_never_finds_room_is_interrupted_and_no_error_of_the_job(
     shop.until(lambda: shop.scheduler.get_run_log(job_id))
     run = shop.end_of(shop.scheduler.get_run_log(job_id)[-1].id)
     assert run.outcome is Outcome.INTERRUPTED
-    assert run.error == "it could not be started: too many files are open on this machine"
+    assert run.error == "it could not be started: too many files are open on this computer"
     job = shop.scheduler.get_job(job_id)
     assert job is not None
     assert (job.errors, job.enabled) == (0, True)

@@ -72,7 +72,7 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
         "      when     at 02:30 every day (Europe/Berlin)",
         "      does     rsync -a /home '/mnt/back up'",
         "      with     'TOKEN=${secret:NAS}'",
-        "      starts   only when /mnt/backup is there",
+        "      starts   only when /mnt/backup exists",
         "      then     alarm after each failure",
         "      group    night",
         "      policy   stops after 2 hours · 2 retries after 1 min · disabled after 5 errors · catches up once",

@@ -96,13 +96,13 @@ def test_a_waiting_job_names_its_reason_in_every_listing() -> None:
     lines = _halo("list").output.splitlines()
     assert sorted(" ".join(line.split()[:2]) for line in lines[1:]) == ["▲ backup", "▲ sync", "● other"]
     text = "\n".join(lines)
-    assert r"waiting for /\u202e to be there " in text
+    assert r"waiting for /\u202e to exist " in text
     assert "waiting: limit reached" in text
     shown = _halo("show", "backup").output
-    assert r"status    waiting for /\u202e to be there, deadline " in shown
+    assert r"status    waiting for /\u202e to exist, deadline " in shown
     assert json.loads(_halo("show", "backup", "--json").output)["waits_until"] == until
     status = _halo("status").output
-    assert "▲ backup: waiting for /\\u202e to be there\n" in status
+    assert "▲ backup: waiting for /\\u202e to exist\n" in status
     assert "overdue" not in status
     waiting = {item["name"]: item for item in json.loads(_halo("status", "--json").output)["waiting"]}
     assert waiting["backup"]["id"] == backup
@@ -185,7 +185,7 @@ def test_conditions_and_the_choice_for_quiet_hours_are_shown() -> None:
         scheduler.add_job("other", Every("1h"), group="night")
     text = _halo("show", "backup").output
     assert (
-        "starts    only when /mnt/x is there and with a load below 2; skipped after waiting 2 hours\n" in text
+        "starts    only when /mnt/x exists and with a load below 2; skipped after waiting 2 hours\n" in text
     )
     assert "quiet     skipped in quiet hours\n" in text
     assert "quiet " not in _halo("show", "other").output

@@ -118,7 +118,7 @@ def test_invalid_times_are_refused(home: Path) -> None:
 @pytest.mark.usefixtures("at_8_35")
 def test_conditions_are_checked_only_without_a_given_time(home: Path) -> None:
     _past(home, Every("15m"), policy=Policy(conditions=(PathExists(path="/nowhere"),)))
-    look = "  When /nowhere is there: not now. /nowhere is not there.\n"
+    look = "  When /nowhere exists: not now. /nowhere does not exist.\n"
     assert look in _why()
     assert look not in _why("--at", "8:15")
 

@@ -39,8 +39,8 @@ def _broken(_: str) -> bool:
 @pytest.mark.parametrize(
     ("condition", "senses", "expected"),
     [
-        (MainsPower(), Senses(runs_on_mains=lambda: True), (True, "the machine runs on AC power")),
-        (MainsPower(), Senses(runs_on_mains=lambda: False), (False, "the machine runs on its battery")),
+        (MainsPower(), Senses(runs_on_mains=lambda: True), (True, "the computer runs on AC power")),
+        (MainsPower(), Senses(runs_on_mains=lambda: False), (False, "the computer runs on battery")),
         (
             MainsPower(),
             Senses(runs_on_mains=lambda: None),
@@ -70,8 +70,8 @@ def _broken(_: str) -> bool:
             Senses(load=lambda: None),
             (None, "the load can't be detected on this system", False),
         ),
-        (PathExists(path="/mnt/x"), Senses(is_there=lambda _: True), (True, "/mnt/x is there")),
-        (PathExists(path="/mnt/x"), Senses(is_there=lambda _: False), (False, "/mnt/x is not there")),
+        (PathExists(path="/mnt/x"), Senses(is_there=lambda _: True), (True, "/mnt/x exists")),
+        (PathExists(path="/mnt/x"), Senses(is_there=lambda _: False), (False, "/mnt/x does not exist")),
         (
             PathExists(path="/mnt/x"),
             Senses(is_there=_blocked),
@@ -128,7 +128,7 @@ def test_the_answer_is_a_sentence() -> None:
     prober = Prober(
         lambda _: ProbeResult(False, message(MessageKind.CONDITION_STATE, of="power", is_on_mains=False))
     )
-    assert prober.check(MainsPower()) == ConditionState(True, False, "The machine runs on its battery.")
+    assert prober.check(MainsPower()) == ConditionState(True, False, "The computer runs on battery.")
 
 
 def test_the_name_of_a_host_keeps_its_case() -> None:
@@ -162,7 +162,7 @@ def test_a_probe_that_never_ends_is_not_awaited_and_not_started_twice() -> None:
         states = list(pool.map(prober.check, [dead] * 3))
     until(lambda: looks)
     assert looks == [dead]
-    sentence = "No result yet; a job that starts only when /mnt/dead is there would wait."
+    sentence = "No result yet; a job that starts only when /mnt/dead exists would wait."
     assert set(states) == {ConditionState(True, None, sentence)}
     forever.set()
     patient = Prober(stare)

@@ -101,7 +101,7 @@ def test_a_database_that_is_gone_is_to_be_restored(path: Path) -> None:
         Mark.WRONG,
         "Restore the newest backup with: halo backup restore --latest",
     )
-    assert "is gone" in finding.what
+    assert "is missing" in finding.what
 
 
 @pytest.mark.parametrize("content", [b"junk" * 2_000, b"SQLite format 3\0" + b"\xff" * 8_000])
@@ -198,7 +198,7 @@ def test_a_journal_on_a_disk_that_cannot_be_written_hides_only_itself(path: Path
 def test_a_user_without_read_permission_is_told_so(passable: Path) -> None:
     passable.chmod(0o000)
     passable.parent.chmod(0o755)
-    assert seen_by_nobody(passable) == f"None ['You may not read {passable}.']"
+    assert seen_by_nobody(passable) == f'None ["You don\'t have permission to read {passable}."]'
 
 
 def test_a_folder_that_its_owner_cannot_use_is_reported_and_fixed(

@@ -74,7 +74,7 @@ def test_the_missing_program_of_each_job_is_named(
     finding = only(found_by(check_programs, scheduler.path))
     assert finding.mark is Mark.WRONG
     assert finding.what.startswith(f"my job cannot start: {why}")
-    assert finding.advice == "Look at it with: halo show 'my job'"
+    assert finding.advice == "Check it with: halo show 'my job'"
 
 
 def test_a_paused_job_is_a_warning_and_a_disabled_one_is_not_checked(scheduler: Scheduler) -> None:
@@ -107,7 +107,7 @@ def test_a_drive_that_does_not_answer_is_not_waited_for(
     findings = found_by(check_programs, scheduler.path)
     over.set()
     assert _marks(findings) == [Mark.WRONG] * 3 + [Mark.LOOK]
-    assert "does not answer" in findings[0].what
+    assert "doesn't respond" in findings[0].what
     assert findings[-1].what == "The programs of further jobs weren't checked."
 
 
@@ -169,8 +169,8 @@ def test_a_chain_that_leads_nowhere_is_reported(scheduler: Scheduler) -> None:
     scheduler.pause_job(paused)
     findings = found_by(check_jobs, scheduler.path)
     assert [(finding.mark, finding.what) for finding in findings] == [
-        (Mark.WRONG, "After first should run gone, which was removed."),
-        (Mark.LOOK, "After first should run off, which is disabled."),
+        (Mark.WRONG, "The next job of first, gone, was removed."),
+        (Mark.LOOK, "The next job of first, off, is disabled."),
     ]
     scheduler._store.jobs.purge(1 << 60)
-    assert "a deleted job" in found_by(check_jobs, scheduler.path)[0].what
+    assert "does not exist" in found_by(check_jobs, scheduler.path)[0].what

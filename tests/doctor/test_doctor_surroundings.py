@@ -379,7 +379,7 @@ def test_a_keyring_is_fine(path: Path) -> None:
     with Scheduler.open() as scheduler:
         scheduler.secrets.set("TOKEN", "hunter22")
     (finding,) = found_by(check_secrets, path)
-    assert (finding.mark, finding.what) == (Mark.FINE, "There is a keyring; it has 1 secret of yours.")
+    assert (finding.mark, finding.what) == (Mark.FINE, "There is a keyring with 1 secret.")
 
 
 def test_a_secret_that_is_gone_from_the_keyring_is_named(path: Path, ring: _Keyring) -> None:

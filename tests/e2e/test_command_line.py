@@ -139,7 +139,7 @@ def test_a_job_runs_after_another_and_waits_for_its_conditions() -> None:
         report = next(job for job in scheduler.list_jobs() if job.name == "report")
         done = _halo("run", "backup", "--wait")
         assert done.returncode == 0
-        assert f"▲ manual run, ignored: conditions ({missing} to be there)\n" in done.stderr
+        assert f"▲ manual run, ignored: conditions ({missing} to exist)\n" in done.stderr
         assert "manual" in done.stderr.splitlines()[-1]
         until(lambda: [run.outcome for run in scheduler.get_run_log(report.id)] == [Outcome.SUCCESS])
         logs = _halo("logs", "report")
@@ -148,7 +148,7 @@ def test_a_job_runs_after_another_and_waits_for_its_conditions() -> None:
         # The follower waits for what it needs itself, and can be called off.
         assert _halo("edit", "report", "--if-path", missing, "--if-deadline", "1h").returncode == 0
         scheduler.trigger(next(job.id for job in scheduler.list_jobs() if job.name == "backup"))
-        reason = f"{missing} to be there"
+        reason = f"{missing} to exist"
         until(lambda: [awaited(run) for run in scheduler.runs.waiting_in_chains()] == [reason])
         assert f"▲ report: waiting for {reason} (1 run after backup)\n" in _halo("status").stdout
         assert _halo("cancel", "report").stdout == "cancelled the waiting runs of report after backup\n"

@@ -189,9 +189,7 @@ def test_the_switch_works_while_the_assistant_is_there(house: House, mode: str) 
         listening = asyncio.create_task(listen(client)) if mode == "auto" else None
         before = await _names(client)
         refusal = await _refusal(client, "create_job", name="x")
-        assert (
-            refusal == "assistants may not create or change jobs here; a person can allow it in the settings"
-        )
+        assert refusal == "assistants may not create or change jobs; a person can allow it in the settings"
         house.scheduler.settings.change(assistants_may_edit=True)
         await asyncio.wait_for(heard.get(), LONG_S)
         assert await _names(client) - before == {"create_job", "edit_job"}

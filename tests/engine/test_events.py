@@ -380,7 +380,7 @@ def test_conditions_hold_an_event_back(bench: Bench) -> None:
     _add(bench, policy=Policy(conditions=(disk,)))
     _happen(bench)
     assert bench.tick() == []
-    assert _waits(bench) == ["/mnt/backup to be there"]
+    assert _waits(bench) == ["/mnt/backup to exist"]
     bench.surroundings.truths[disk] = True
     assert len(bench.tick(_MINUTE)) == 1
 

@@ -175,4 +175,4 @@ def test_a_job_that_an_assistant_changed_since_does_not_run_unreviewed(bench: Be
 
     (run,) = bench.scheduler.get_run_log(job_id)
     assert (run.outcome, run.reason) == (Outcome.SKIPPED, SkipReason.PAUSED)
-    assert run.error == "an assistant changed the job, and nobody has reviewed that"
+    assert run.error == "an assistant changed the job, and the change has not been reviewed"

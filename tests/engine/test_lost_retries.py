@@ -101,4 +101,4 @@ def test_a_chain_run_that_waited_long_says_for_what(bench: Bench) -> None:
     bench.tick(5 * _MINUTE)
     bench.surroundings.truths[_DISK] = True
     (late,) = bench.tick(_MINUTE)
-    assert (late.late_ms, bench.recorded(late.id).note) == (6 * _MINUTE, "waited for /mnt/backup to be there")
+    assert (late.late_ms, bench.recorded(late.id).note) == (6 * _MINUTE, "waited for /mnt/backup to exist")

@@ -298,5 +298,5 @@ def test_quiet_hours_and_conditions_that_a_manual_run_ignored_are_noted(bench: B
     recorded = bench.scheduler.get_run(run.id)
     assert recorded is not None
     assert recorded.note == (
-        "started manually in quiet hours and without checking its condition (when /mnt/backup is there)"
+        "started manually in quiet hours and without checking its condition (when /mnt/backup exists)"
     )

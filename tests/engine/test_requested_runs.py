@@ -460,7 +460,7 @@ def test_a_chain_run_waits_for_its_conditions_until_its_deadline(bench: Bench) -
     policy = Policy(conditions=(_DISK,), condition_deadline="10m")
     _chain(bench, report=policy)
     first = _cause(bench)
-    assert (_runs(bench), _reasons(bench)) == ([], ["/mnt/backup to be there"])
+    assert (_runs(bench), _reasons(bench)) == ([], ["/mnt/backup to exist"])
     assert bench.surroundings.watched == {_DISK}
     bench.tick(5 * _MINUTE)
     second = _cause(bench)
@@ -469,7 +469,7 @@ def test_a_chain_run_waits_for_its_conditions_until_its_deadline(bench: Bench) -
     bench.tick(1)
     (given_up,) = _runs(bench)
     assert (given_up.caused_by, given_up.reason) == (first.id, SkipReason.CONDITION)
-    assert given_up.error == "it waited 10 minutes for /mnt/backup to be there: it is not so"
+    assert given_up.error == "it waited 10 minutes for /mnt/backup to exist: it is not so"
     bench.surroundings.truths[_DISK] = True
     bench.tick(_MINUTE)
     assert [(run.caused_by, run.outcome) for run in _runs(bench)][1:] == [(second.id, Outcome.RUNNING)]
@@ -487,7 +487,7 @@ def test_a_chain_run_at_the_limit_does_not_report_a_first_probe(narrow: Bench) -
     assert narrow.surroundings.watched == {_DISK}
     narrow.surroundings.truths[_DISK] = False
     narrow.tick(_SECOND)
-    assert _reasons(narrow) == ["/mnt/backup to be there"]
+    assert _reasons(narrow) == ["/mnt/backup to exist"]
 
 
 def test_a_deadline_of_a_chain_run_survives_a_restart_and_a_lack_of_places(narrow: Bench) -> None:

@@ -98,7 +98,7 @@ def test_each_wait_is_logged_once(bench: Bench, caplog: pytest.LogCaptureFixture
     bench.tick(_HOUR)
     assert sorted(_said(caplog)) == [
         ("INFO", "backup/nightly is waiting: limit of backup reached (1 of 1: backup/first)"),
-        ("INFO", "sync is waiting for /mnt/away to be there"),
+        ("INFO", "sync is waiting for /mnt/away to exist"),
     ]
     bench.tick(_MINUTE)
     assert _said(caplog) == []

@@ -70,7 +70,7 @@ def test_a_job_whose_condition_is_not_met_waits_and_names_it(bench: Bench) -> No
     job_id = _add(bench)
     assert bench.tick(_HOUR) == []
     job = bench.job(job_id)
-    assert (job.waiting_for, awaited(job)) == (WaitingFor.CONDITION, "/mnt/backup to be there")
+    assert (job.waiting_for, awaited(job)) == (WaitingFor.CONDITION, "/mnt/backup to exist")
     assert (job.status, job.next_run_at) == (JobStatus.IDLE, START + _HOUR)
 
 
@@ -89,8 +89,8 @@ def test_it_starts_once_as_soon_as_the_condition_holds(bench: Bench) -> None:
 def test_all_conditions_must_be_met_at_once(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     assert bench.tick(_HOUR) == []
-    assert _waiting(bench, job_id)[1] == "/mnt/backup to be there and nas.local:22 to answer"
-    for holding, words in ((_DISK, "nas.local:22 to answer"), (_NAS, "/mnt/backup to be there")):
+    assert _waiting(bench, job_id)[1] == "/mnt/backup to exist and nas.local:22 to answer"
+    for holding, words in ((_DISK, "nas.local:22 to answer"), (_NAS, "/mnt/backup to exist")):
         bench.surroundings.truths = {holding: True}
         assert bench.tick(_MINUTE) == []
         assert _waiting(bench, job_id)[1] == words
@@ -102,7 +102,7 @@ def test_unknown_is_never_true(bench: Bench) -> None:
     job_id = _add(bench)
     bench.surroundings.truths[_DISK] = None
     assert bench.tick(_HOUR) == []
-    assert _waiting(bench, job_id) == (WaitingFor.CONDITION, "/mnt/backup to be there")
+    assert _waiting(bench, job_id) == (WaitingFor.CONDITION, "/mnt/backup to exist")
 
 
 def test_a_condition_that_stays_unknown_is_reported_as_unknown(bench: Bench) -> None:
@@ -110,9 +110,9 @@ def test_a_condition_that_stays_unknown_is_reported_as_unknown(bench: Bench) -> 
     bench.surroundings.truths[_DISK] = None
     bench.tick(_HOUR)
     bench.tick(9 * _SECOND)
-    assert _waiting(bench, job_id)[1] == "/mnt/backup to be there"
+    assert _waiting(bench, job_id)[1] == "/mnt/backup to exist"
     bench.tick(_SECOND)
-    assert _waiting(bench, job_id)[1] == "/mnt/backup to be there (can't be checked right now)"
+    assert _waiting(bench, job_id)[1] == "/mnt/backup to exist (can't be checked right now)"
 
 
 def test_a_probe_of_one_condition_changes_no_words_while_another_is_not_met(bench: Bench) -> None:
@@ -122,7 +122,7 @@ def test_a_probe_of_one_condition_changes_no_words_while_another_is_not_met(benc
     told = _told(bench)
     bench.surroundings.truths[_NAS] = None
     bench.tick(_MINUTE)
-    assert _waiting(bench, job_id)[1] == "/mnt/backup to be there"
+    assert _waiting(bench, job_id)[1] == "/mnt/backup to exist"
     assert told == []
 
 
@@ -133,7 +133,7 @@ def test_the_last_known_state_is_shown_while_a_condition_is_probed_again(bench: 
     told = _told(bench)
     bench.surroundings.truths = {_DISK: None, _NAS: None}
     bench.tick(_MINUTE)
-    assert (_waiting(bench, job_id)[1], told) == ("/mnt/backup to be there", [])
+    assert (_waiting(bench, job_id)[1], told) == ("/mnt/backup to exist", [])
     bench.surroundings.truths = {_DISK: True, _NAS: False}
     bench.tick(_SECOND)
     assert _waiting(bench, job_id)[1] == "nas.local:22 to answer"
@@ -147,7 +147,7 @@ def test_a_condition_that_is_awaited_again_is_probed_as_for_the_first_time(bench
     bench.tick(_DAY)
     bench.scheduler.resume_job(job_id)
     bench.tick((bench.job(job_id).next_run_at or 0) - bench.clock.now_ms())
-    assert _waiting(bench, job_id)[1] == "/mnt/backup to be there"
+    assert _waiting(bench, job_id)[1] == "/mnt/backup to exist"
     bench.tick(_MINUTE - _SECOND)
     assert _skipped(bench, job_id) == []
 
@@ -374,7 +374,7 @@ def test_at_its_deadline_a_slot_is_skipped_with_the_reason_and_the_next_one_plan
     bench.tick(1)
     (run,) = _skipped(bench, job_id)
     assert (run.reason, run.slot_at, run.started_at) == (SkipReason.CONDITION, START + _HOUR, None)
-    assert run.error == "it waited 10 minutes for /mnt/backup to be there: it is not so"
+    assert run.error == "it waited 10 minutes for /mnt/backup to exist: it is not so"
     job = bench.job(job_id)
     assert (job.next_run_at, job.errors, job.waiting_for) == (START + 2 * _HOUR, 0, None)
     assert bench.scheduler.jobs.waits_until(job_id) is None
@@ -435,7 +435,7 @@ def test_a_probe_without_a_result_is_not_awaited_beyond_the_deadline(bench: Benc
     assert _skipped(bench, job_id) == []
     bench.tick(10 * _SECOND)
     (run,) = _skipped(bench, job_id)
-    assert run.error == "it waited 5 minutes for /mnt/backup to be there: unknown"
+    assert run.error == "it waited 5 minutes for /mnt/backup to exist: unknown"
 
 
 def test_a_one_time_job_whose_conditions_were_never_met_says_that_its_time_is_over(bench: Bench) -> None:
@@ -552,9 +552,9 @@ def test_a_manual_run_ignores_conditions_and_notes_it(bench: Bench) -> None:
     bench.tick(_HOUR)
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
-    assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to be there"
+    assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to exist"
     bench.finish(run)
-    assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to be there"
+    assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to exist"
 
 
 def test_a_manual_run_before_the_due_time_checks_no_condition_and_notes_it(bench: Bench) -> None:
@@ -563,7 +563,7 @@ def test_a_manual_run_before_the_due_time_checks_no_condition_and_notes_it(bench
     (run,) = bench.tick()
     assert _note_of(bench, run) == (
         "started manually without checking its conditions "
-        "(when /mnt/backup is there, when nas.local:22 answers)"
+        "(when /mnt/backup exists, when nas.local:22 answers)"
     )
     assert bench.surroundings.asked == []
 
@@ -577,7 +577,7 @@ def test_an_answer_run_notes_ignored_conditions_too(bench: Bench) -> None:
     bench.scheduler.questions.answer(question.id, "this one")
     (answered,) = bench.tick()
     assert _note_of(bench, answered) == (
-        "started with an answer without checking its condition (when /mnt/backup is there)"
+        "started with an answer without checking its condition (when /mnt/backup exists)"
     )
 
 

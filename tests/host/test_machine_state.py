@@ -1,4 +1,4 @@
-"""Whether the machine runs on AC power: by UPower, by the kernel's list, by psutil."""
+"""Whether the computer runs on AC power: by UPower, by the kernel's list, by psutil."""
 
 from __future__ import annotations
 

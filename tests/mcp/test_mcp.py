@@ -540,7 +540,7 @@ def test_an_assistant_skips_the_next_run_and_takes_it_back(scheduler: Scheduler)
     skipped = call(scheduler, "skip_next_run", job="job")
     assert skipped["said"] == "The next scheduled run of job will be skipped and recorded as skipped."
     assert "skipped, then" in skipped["job"]["next"]
-    assert "is not skipped after all" in call(scheduler, "skip_next_run", job="job", undo=True)["said"]
+    assert "will not be skipped" in call(scheduler, "skip_next_run", job="job", undo=True)["said"]
     job = scheduler.get_job(job_id)
     assert job is not None
     assert not job.skips_next

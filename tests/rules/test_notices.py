@@ -496,14 +496,14 @@ def _skipped(reason: SkipReason, error: str, finished_at: int = _NOW, **rest: An
 
 
 def test_unmet_conditions_are_reported_once_a_day_like_a_failure() -> None:
-    words = "it waited 2 hours for AC power: the machine runs on its battery"
+    words = "it waited 2 hours for AC power: the computer runs on battery"
     first, second, next_day = (
         _skipped(SkipReason.CONDITION, words, at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR)
     )
     assert _told(first) == Notice(
         kind=NoticeKind.NOT_RUN,
         title="backup did not run",
-        text="It waited 2 hours for AC power: the machine runs on its battery. Next run: 14:00.",
+        text="It waited 2 hours for AC power: the computer runs on battery. Next run: 14:00.",
         job_id="1",
         job_name="backup",
         run_ids=(first.id,),

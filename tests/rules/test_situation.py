@@ -128,7 +128,7 @@ def test_after_the_migration_the_next_tick_finds_the_waiting_reason(bench: Bench
     bench.scheduler._store.database.rows("UPDATE scheduler_jobs SET waiting_details = ''")
     assert awaited(bench.job(job_id)) == "its conditions"
     bench.tick()
-    assert awaited(bench.job(job_id)) == "/mnt/disk to be there"
+    assert awaited(bench.job(job_id)) == "/mnt/disk to exist"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"conditions": [{"kind": "moon"}]}', '{"moon": 1}'])

@@ -201,7 +201,7 @@ _NOT_HERE = "is not understood"
         ("at minutes 0, 7 … 57 of every hour", "not evenly spaced"),
         ("at minutes 5–99 of every hour", "minutes go from 0 to 59"),
         ("every hour at :70", "there is no minute 70"),
-        ("every other blue moon", "every other one of these cannot be told"),
+        ("every other blue moon", "every other one of these is not supported"),
         ("every 5 minutes every 10 minutes", _TWO_SCHEDULES),
         ("every 15 minutes between 8:00", "the end of the time span is missing"),
         ("every 5 minutes from 8:10", "the end of the time span is missing"),

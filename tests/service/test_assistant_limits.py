@@ -101,7 +101,7 @@ def test_a_reading_assistant_starts_nothing(
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
     scheduler.settings.change(assistants=AssistantAccess.READ)
     before = _job(scheduler, job_id)
-    with pytest.raises(SchedulerError, match="assistants may only look at jobs here"):
+    with pytest.raises(SchedulerError, match="assistants may only read jobs"):
         start(scheduler, job_id)
     assert (_job(scheduler, job_id), scheduler.runs.waiting_of(job_id)) == (before, None)
 
@@ -109,7 +109,7 @@ def test_a_reading_assistant_starts_nothing(
 def test_a_reading_assistant_neither_pauses_nor_edits(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
     scheduler.settings.change(assistants=AssistantAccess.READ)
-    with pytest.raises(SchedulerError, match="may only look"):
+    with pytest.raises(SchedulerError, match="may only read"):
         Assistant(scheduler).pause_job(job_id)
     with pytest.raises(SchedulerError, match="may not create or change"):
         Assistant(scheduler).update_job(job_id, description="x")

@@ -85,7 +85,7 @@ def test_a_replaced_name_is_refused_as_an_assistant_is(scheduler: Scheduler) -> 
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
     scheduler.settings.change(assistants=AssistantAccess.READ)
     former = _former(scheduler, "pause_job_for_assistant", REPLACED["pause_job_for_assistant"][0])
-    with pytest.raises(SchedulerError, match="assistants may only look at jobs"):
+    with pytest.raises(SchedulerError, match="assistants may only read jobs"):
         former(job_id)
 
 

@@ -55,7 +55,7 @@ def test_a_later_time_names_the_runs_before_it(morning: Morning) -> None:
     morning.until("8:20")
     assert morning.said("8:30")[1] == [
         "That time is on its schedule: every 15 minutes.",
-        "Before that, it has been due since 08:15, waiting for /mnt/disk to be there.",
+        "Before that, it has been due since 08:15, waiting for /mnt/disk to exist.",
     ]
     morning.scheduler.stop()
     morning.clock.set(at("8:25"))
@@ -146,7 +146,7 @@ def test_a_job_with_a_waiting_chain_run_is_waiting(morning: Morning) -> None:
     morning.finish(morning.tick()[0])
     verdict, sentences = _now(morning)
     assert verdict is Verdict.WAITING
-    assert "A run after first has waited since 08:00: /mnt/disk to be there." in sentences
+    assert "A run after first has waited since 08:00: /mnt/disk to exist." in sentences
     assert morning.scheduler.jobs.why(cause).verdict is Verdict.NOT_PLANNED
 
 
@@ -154,13 +154,13 @@ def test_conditions_are_told_as_they_are_at_the_moment(
     morning: Morning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     morning.add(policy=Policy(conditions=(DISK, replace(DISK, path="/mnt/other"))))
-    found = {DISK: ConditionState(is_observable=True, holds=False, sentence="/mnt/disk is not there.")}
+    found = {DISK: ConditionState(is_observable=True, holds=False, sentence="/mnt/disk does not exist.")}
     unknown = ConditionState(is_observable=True, holds=None, sentence="Nobody could look.")
     monkeypatch.setattr(probes, "check_condition", lambda condition: found.get(condition, unknown))
     assert _now(morning)[1][1:] == [
-        "It starts only when /mnt/disk is there and when /mnt/other is there.",
-        "When /mnt/disk is there: not now. /mnt/disk is not there.",
-        "When /mnt/other is there: unknown. Nobody could look.",
+        "It starts only when /mnt/disk exists and when /mnt/other exists.",
+        "When /mnt/disk exists: not now. /mnt/disk does not exist.",
+        "When /mnt/other exists: unknown. Nobody could look.",
     ]
 
 
@@ -169,7 +169,7 @@ def test_a_probe_that_never_ends_is_not_awaited(morning: Morning, monkeypatch: p
     gone = threading.Event()
     monkeypatch.setattr(answering, "_LONGEST_LOOK_S", 0.01)
     monkeypatch.setattr(probes, "check_condition", lambda _condition: gone.wait(5))
-    assert _now(morning)[1][-1] == ("When /mnt/disk is there: unknown. The check timed out.")
+    assert _now(morning)[1][-1] == ("When /mnt/disk exists: unknown. The check timed out.")
     gone.set()
 
 

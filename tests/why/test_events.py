@@ -54,16 +54,14 @@ def test_trouble_with_watching_an_event_is_said(bench: Bench) -> None:
             START, EventKind.WATCH_TROUBLE, "job", text="/in cannot be read: permission denied"
         )
     bench.clock.advance(_MINUTE)
-    assert "Watching its event last had trouble at 00:00: /in cannot be read: permission denied." in _said(
-        bench
-    )
+    assert "Watching its event last failed at 00:00: /in cannot be read: permission denied." in _said(bench)
     with store.transaction():
         store.watch_troubles.save(("job", ""), "logind does not run", bench.clock.now_ms())
-    assert "Watching its event has trouble: logind does not run." in _said(bench)
+    assert "Watching its event fails: logind does not run." in _said(bench)
     with store.transaction():
         store.watch_troubles.forget([("job", "")])
     bench.scheduler.update_job("job", schedule=Every("1h"))
-    assert "trouble" not in _said(bench)
+    assert "Watching" not in _said(bench)
 
 
 def test_a_chain_is_named_beside_the_events(bench: Bench) -> None:

@@ -196,7 +196,7 @@ def _wait_after_first(morning: Morning) -> None:
 def test_a_time_while_a_chain_run_waited_says_so(morning: Morning) -> None:
     _wait_after_first(morning)
     morning.until("8:20")
-    waiting = "A run after first was waiting then, and still is: /mnt/disk to be there."
+    waiting = "A run after first was waiting then, and still is: /mnt/disk to exist."
     assert morning.said("8:10") == (Verdict.WAITING, [waiting])
     assert morning.said("8:00")[0] is Verdict.NOT_A_POINT
     morning.disk.is_there = True

@@ -303,10 +303,10 @@ def test_a_job_waits_for_its_conditions_then_runs_late(morning: Morning) -> None
     verdict, sentences = morning.said("8:15")
     assert (verdict, sentences[-1]) == (
         Verdict.WAITING,
-        "Due since 08:15, waiting for /mnt/disk to be there.",
+        "Due since 08:15, waiting for /mnt/disk to exist.",
     )
     assert morning.said("8:30")[1][0] == (
-        "The run scheduled for 08:15 was waiting then, and still is: /mnt/disk to be there."
+        "The run scheduled for 08:15 was waiting then, and still is: /mnt/disk to exist."
     )
     morning.disk.is_there = True
     (run,) = morning.until("8:41")
@@ -314,7 +314,7 @@ def test_a_job_waits_for_its_conditions_then_runs_late(morning: Morning) -> None
         Verdict.LATE,
         [
             "It started at 08:41, 26 min late, and succeeded within a second.",
-            "Note: waited for /mnt/disk to be there.",
+            "Note: waited for /mnt/disk to exist.",
         ],
     )
     assert (morning.ask("8:30").verdict, morning.ask("8:30").run_id) == (Verdict.WAITING, run.id)
@@ -331,7 +331,7 @@ def test_a_deadline_that_ran_out_is_a_skip_with_its_sentence(morning: Morning) -
     verdict, sentences = morning.said("8:15")
     assert verdict is Verdict.SKIPPED
     assert sentences == [
-        "It was skipped at 08:35: it waited 20 minutes for /mnt/disk to be there: /mnt/disk is not there."
+        "It was skipped at 08:35: it waited 20 minutes for /mnt/disk to exist: /mnt/disk does not exist."
     ]
     assert morning.said("8:30") == (
         Verdict.WAITING,

@@ -23,7 +23,7 @@ _LONG = "/mnt/" + "x" * 200 + "/backup"
         (Idle(idle="2d"), "after 2 days without input", "2 days without input"),
         (Load(below=2), "with a load below 2", "a load below 2"),
         (Load(below=0.5), "with a load below 0.5", "a load below 0.5"),
-        (PathExists(path="/mnt/backup"), "when /mnt/backup is there", "/mnt/backup to be there"),
+        (PathExists(path="/mnt/backup"), "when /mnt/backup exists", "/mnt/backup to exist"),
     ],
 )
 def test_each_condition_has_its_words(condition: Condition, when: str, awaited: str) -> None:
@@ -45,5 +45,5 @@ def test_no_conditions_need_no_words() -> None:
 def test_a_long_path_is_shown_by_its_end() -> None:
     words = waiting_words([PathExists(path=_LONG)])
     assert words.startswith("…x")
-    assert words.endswith("x/backup to be there")
+    assert words.endswith("x/backup to exist")
     assert len(words) < 100

@@ -53,7 +53,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
         {"assistant": "claude", "is_only_time": True},
         "the assistant “claude” asked to skip this run; it had only this time, so run it manually or set a new one",
     ),
-    (MessageKind.NOT_REVIEWED, {}, "an assistant changed the job, and nobody has reviewed that"),
+    (MessageKind.NOT_REVIEWED, {}, "an assistant changed the job, and the change has not been reviewed"),
     (MessageKind.STOPPED_TO_RESTART, {}, "stopped because its next run was due"),
     (MessageKind.TIME_LIMIT, {}, "it ran longer than its time limit"),
     (
@@ -221,13 +221,13 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     ),
     (
         MessageKind.CONDITIONS_UNMET,
-        {"conditions": [POWER], "states": ["the machine runs on its battery"], "waited_ms": 10 * MINUTE_MS},
-        "it waited 10 minutes for AC power: the machine runs on its battery",
+        {"conditions": [POWER], "states": ["the computer runs on battery"], "waited_ms": 10 * MINUTE_MS},
+        "it waited 10 minutes for AC power: the computer runs on battery",
     ),
     (
         MessageKind.CONDITIONS_UNMET,
         {"conditions": [POWER, NETWORK], "states": [], "waited_ms": HOUR_MS},
-        "it waited 1 hour for AC power and network: it is not there",
+        "it waited 1 hour for AC power and network: it does not exist",
     ),
     (
         MessageKind.NOT_AFTER,
@@ -499,7 +499,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
             "the secret A no longer exists; set it again with: halo secret set A"
         ),
     ),
-    (MessageKind.CONDITION_STATE, {"of": "power", "is_on_mains": False}, "the machine runs on its battery"),
+    (MessageKind.CONDITION_STATE, {"of": "power", "is_on_mains": False}, "the computer runs on battery"),
     (MessageKind.CONDITION_STATE, {"of": "network", "is_there": False}, "there is no network"),
     (MessageKind.CONDITION_STATE, {"of": "host", "place": "nas:22"}, "nas:22 answers"),
     (
@@ -510,7 +510,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (MessageKind.HOST_TOO_SLOW, {"seconds": 0.1}, "no answer within 0.1 s"),
     (MessageKind.CONDITION_STATE, {"of": "idle", "ago_ms": 600_000}, "the last input was 10 min ago"),
     (MessageKind.CONDITION_STATE, {"of": "load", "load": 2.0}, "the load is 2.00"),
-    (MessageKind.CONDITION_STATE, {"of": "path", "path": "/x", "is_there": False}, "/x is not there"),
+    (MessageKind.CONDITION_STATE, {"of": "path", "path": "/x", "is_there": False}, "/x does not exist"),
     (MessageKind.FOREIGN_PATH, {"path": "C:"}, "C: is not an absolute path on this system"),
     (MessageKind.PATH_CLOSED, {"path": "/x", "error": "No"}, "/x can't be accessed (no)"),
     (MessageKind.UNDETECTABLE, {"what": "idle"}, "idle time can't be detected on this system"),
@@ -523,7 +523,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
             "states": [message(MessageKind.CONDITION_STATE, of="power", is_on_mains=False)],
             "waited_ms": HOUR_MS,
         },
-        "it waited 1 hour for AC power: the machine runs on its battery",
+        "it waited 1 hour for AC power: the computer runs on battery",
     ),
 ]
 

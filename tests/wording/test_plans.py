@@ -319,7 +319,7 @@ def test_a_job_that_waits_for_quiet_hours_says_what_follows() -> None:
 def test_a_planned_run_names_its_conditions() -> None:
     conditions = (MainsPower(), Idle(idle="10m"), PathExists(path="/mnt/backup"))
     assert _explained(replace(_JOB, policy=Policy(conditions=conditions)))[1:] == [
-        "It starts only on AC power, after 10 minutes without input and when /mnt/backup is there."
+        "It starts only on AC power, after 10 minutes without input and when /mnt/backup exists."
     ]
     policy = Policy(conditions=(MainsPower(),), condition_deadline="2h")
     assert _explained(replace(_JOB, policy=policy))[1:] == ["It starts only on AC power, waiting up to 2 h."]

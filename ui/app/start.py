@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     # Objects loaded so far are permanent; from here on the program collects garbage itself.
     gc.disable()
     load_qt()
-    from .program import run_program  # noqa: PLC0415 - Qt's windows, for those who have a screen
+    from .program import run_program  # noqa: PLC0415 - Qt's windows, only with a display
 
     exit_code = run_program(database_path(), hidden=given.hidden)
     # Everything is closed by now. Tearing down Qt and Python object by object is slow and has crashed.

@@ -1,4 +1,4 @@
-"""A small calendar that marks the days with runs; a tooltip tells their times."""
+"""A small calendar that marks the days with runs; tooltips show their times."""
 
 from __future__ import annotations
 

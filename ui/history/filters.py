@@ -150,7 +150,7 @@ class Filters(QWidget):
         self._text.selectAll()
 
     def clear_text(self) -> bool:
-        """Clear the search field; tell whether it had text."""
+        """Clear the search field; return whether it had text."""
         had_text = bool(self._text.text())
         self._text.clear()
         self._search()

@@ -77,7 +77,7 @@ class ImportDialog(QDialog):
     """Shows what importing some files would change, and imports them."""
 
     done_with = Signal(str)
-    """The import is done; what to tell about it, or nothing."""
+    """The import is done; with the sentence to show, or none."""
 
     def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)

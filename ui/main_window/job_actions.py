@@ -128,7 +128,7 @@ class JobActions(QObject):
         return self._jobs
 
     def set_jobs(self, jobs: Iterable[Job], situations: Sequence[Situation] = ()) -> None:
-        """Act on these jobs from now on; their situations tell which can be answered or started anyway."""
+        """Act on these jobs from now on; their situations determine which can be answered or started anyway."""
         self._jobs = tuple(jobs)
         self._held = tuple(
             one.job_id for one in situations if one.waiting is not None and one.waiting.may_pass_group

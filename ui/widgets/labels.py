@@ -181,7 +181,7 @@ def beginning(text: str, longest: int) -> str:
 
 
 class SearchField(QLineEdit):
-    """A search field that tells what it searches if it has room for that, else only what it is."""
+    """A search field whose placeholder says what it searches, if there is room for that."""
 
     def __init__(self, short: str, full: str) -> None:
         super().__init__()

@@ -73,9 +73,9 @@ def mcp(*, read_only: bool) -> None:
     Add this to its configuration:
       {"mcpServers": {"halo": {"command": "halo", "args": ["mcp"]}}}
 
-    The assistant starts this server itself and talks to it in the Model Context Protocol over standard input and
-    output. The setting "assistants" limits what it may do: read, run or edit. Jobs that it creates or changes are
-    paused until you resume them. "halo assistants" shows what it did.
+    The assistant starts this server itself and communicates with it over standard input and output, in the Model
+    Context Protocol. The setting "assistants" limits what it may do: read, run or edit. Jobs that it creates or
+    changes are paused until you resume them. "halo assistants" shows what it did.
     """
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"

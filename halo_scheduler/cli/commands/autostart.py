@@ -12,7 +12,7 @@ from halo_scheduler.host.autostart import login_command, system_autostart
 
 @click.group(cls=Subcommands)
 def autostart() -> None:
-    """Turn on or off that the desktop program starts in the tray when you log in.
+    """Set whether the desktop program starts in the tray when you log in.
 
     \b
     Examples:
@@ -20,7 +20,7 @@ def autostart() -> None:
       halo autostart on
       halo autostart off
 
-    The settings window has the same switch. On a machine without a desktop, see: halo daemon --help
+    The settings window has the same option. On a computer without a desktop, see: halo daemon --help
     """
 
 

@@ -110,7 +110,7 @@ def _line(text: str) -> str:
     help="How long to wait for current runs.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log every start, end and wait, not only problems.")
-@click.option("--leave-running", is_flag=True, help="Leave runs that don't finish in time running.")
+@click.option("--leave-running", is_flag=True, help="Let runs that don't finish in time keep running.")
 def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
     """Run jobs without a window, until SIGTERM or Ctrl-C.
 
@@ -132,7 +132,7 @@ def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
 
 
 def run_without_window() -> int:
-    """Run jobs for a user who typed `halo` without a display, and tell them what to do next."""
+    """Run jobs for a user who typed `halo` without a display, and print what to do next."""
     _log_to_stderr(logging.WARNING)
     click.echo("halo: no display found, running jobs without a window; press Ctrl-C to stop", err=True)
     click.echo(

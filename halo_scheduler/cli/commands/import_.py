@@ -64,9 +64,9 @@ def import_(
     Shows what will be created, changed and skipped, and asks before saving. New jobs are paused, so that you can
     review them; resume them with "halo resume NAME" or "halo resume --imported". Existing jobs are matched by id,
     then by name, lines of a crontab also by schedule and command; importing the same file again changes nothing.
-    Of a system crontab (--system, and always /etc/crontab and files in /etc/cron.d) your own lines are imported
-    and those of other users listed. An archive of another computer ("halo export --all") also brings its settings and
-    history; with --enable its jobs keep the state they had there.
+    From a system crontab (/etc/crontab, files in /etc/cron.d, and any file with --system), your own lines are imported
+    and those of other users are listed. An archive of another computer ("halo export --all") also brings its settings
+    and history; with --enable its jobs keep the state they had there.
     """
     from halo_scheduler.cli.terminal.job_files import (  # noqa: PLC0415 - loads PyYAML
         open_archive,

@@ -232,7 +232,7 @@ def _is_changed(job: Job, before: dict[str, Job]) -> bool:
 
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…", shell_complete=complete_jobs)
-@click.option("--undo", is_flag=True, help="Don't skip it after all.")
+@click.option("--undo", is_flag=True, help="Cancel the skip.")
 def skip(*, names: tuple[str, ...], undo: bool) -> None:
     """Skip the next scheduled run of jobs, once; the history shows it as skipped.
 
@@ -241,7 +241,7 @@ def skip(*, names: tuple[str, ...], undo: bool) -> None:
       halo skip backup
       halo skip backup --undo
 
-    Pausing a job or changing its schedule also takes it back. Manual runs are never skipped.
+    Pausing a job or changing its schedule also cancels the skip. Manual runs are never skipped.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         for job in _find(scheduler, names):

@@ -106,8 +106,8 @@ def run(
 
     It waits while the limit of its group, or of all jobs, is reached; --now ignores the group's limit. With --wait,
     Ctrl-C stops waiting and leaves the job running. Parameters and input are stored with the run and shown, so they
-    must not contain secrets. With --at, the run is kept until its time, also over a restart, and starts once the job is
-    free; "halo cancel" takes it back.
+    must not contain secrets. With --at, the run is stored until that time, even across restarts, and starts once the
+    job isn't running; "halo cancel" cancels it.
     """
     if wait and when is not None:
         raise click.UsageError("give either --wait or --at")

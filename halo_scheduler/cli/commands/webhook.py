@@ -49,15 +49,15 @@ def webhook() -> None:
       halo webhook status
       halo webhook off
 
-    No port is open until you switch webhooks on; then one is, on this computer only, while Halo runs and a job
-    has a webhook.
+    No port is open until you turn webhooks on. Then one is open, on this computer only, while Halo is running and a
+    job has a webhook.
     """
 
 
 @webhook.command()
 @click.option("--port", type=int, metavar="8787", help="The port. [as before]")
 @click.option("--address", "host", metavar="127.0.0.1", help="The address of this computer. [as before]")
-@click.option("--yes", is_flag=True, help="Don't ask before opening it to other computers.")
+@click.option("--yes", is_flag=True, help="Don't ask before opening the port to other computers.")
 def on(*, port: int | None, host: str | None, yes: bool) -> None:
     """Receive webhooks.
 
@@ -66,7 +66,7 @@ def on(*, port: int | None, host: str | None, yes: bool) -> None:
       halo webhook on
       halo webhook on --port 9000
 
-    With another address than 127.0.0.1, other computers can reach it, without encryption.
+    With an address other than 127.0.0.1, other computers can connect, without encryption.
     """
     given = {"webhook_port": port, "webhook_address": host}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -83,7 +83,7 @@ def on(*, port: int | None, host: str | None, yes: bool) -> None:
 
 @webhook.command()
 def off() -> None:
-    """Stop receiving webhooks; the addresses of jobs stay.
+    """Stop receiving webhooks. Jobs keep their addresses.
 
     \b
     Examples:
@@ -98,13 +98,13 @@ def off() -> None:
 @_NAME
 @_JSON
 def url(*, name: str, as_json: bool) -> None:
-    """Show the address of a job, whole only once.
+    """Show the webhook address of a job.
 
     \b
     Examples:
       halo webhook url deploy
 
-    The first time, it makes the address; from then on the secret part is masked.
+    The first call creates the address and shows it in full; later calls mask its secret part.
     """
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
@@ -117,8 +117,8 @@ def url(*, name: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"url": masked, "is_masked": True, "made_at": known.made_at}, indent=2))
         return
-    click.echo(f"{masked} ({signature_words(known)}, made {moment(known.made_at)})")
-    click.echo(f"The rest is not stored. For a new address: halo webhook rotate {typed(job.name)}")
+    click.echo(f"{masked} ({signature_words(known)}, created {moment(known.made_at)})")
+    click.echo(f"The full address isn't stored. For a new one: halo webhook rotate {typed(job.name)}")
 
 
 @webhook.command()
@@ -135,15 +135,17 @@ def rotate(*, name: str, yes: bool, as_json: bool) -> None:
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
         if scheduler.webhooks.get(job.id) is not None and not yes:
-            require_yes(f"Make a new address for {job.name}? The old one stops working at once.")
+            require_yes(f"Create a new address for {job.name}? The old one stops working at once.")
         _print_new(scheduler, job.id, job.name, as_json=as_json)
 
 
 @webhook.command()
 @_NAME
 @click.argument("signature", type=click.Choice([*map(str, Signature), _NO_SIGNATURE]))
-@click.option("--key", metavar="SECRET", shell_complete=complete_secrets, help="The secret with the key.")
-@click.option("--window", default="5m", metavar="5m", help="Refuse older times of Stripe. [5m]")
+@click.option(
+    "--key", metavar="SECRET", shell_complete=complete_secrets, help="Secret with the key of the service."
+)
+@click.option("--window", default="5m", metavar="5m", help="Maximum age of a Stripe signature. [5m]")
 def sign(*, name: str, signature: str, key: str | None, window: str) -> None:
     """Accept only signed requests for a job.
 
@@ -153,7 +155,8 @@ def sign(*, name: str, signature: str, key: str | None, window: str) -> None:
       halo webhook sign deploy github --key GITHUB_KEY
       halo webhook sign deploy none
 
-    The service decides which header is checked; with none, the address is enough. A signed request is accepted once.
+    The service determines which header is checked; with "none", no signature is needed. Each signed request is
+    accepted once.
 
     \b
       github  X-Hub-Signature-256
@@ -162,7 +165,7 @@ def sign(*, name: str, signature: str, key: str | None, window: str) -> None:
     """
     chosen = None if signature == _NO_SIGNATURE else Signature(signature)
     if chosen is not None and key is None:
-        raise click.UsageError("name the secret that has the key of the sender: --key SECRET")
+        raise click.UsageError("name the secret with the key of the service: --key SECRET")
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
         with naming_options(_OPTIONS_BY_FIELD, {}):
@@ -179,7 +182,7 @@ def sign(*, name: str, signature: str, key: str | None, window: str) -> None:
 @webhook.command("status")
 @_JSON
 def status_(*, as_json: bool) -> None:
-    """Show what is open, and the jobs that webhooks start.
+    """Show the open address, and the jobs that webhooks start.
 
     \b
     Examples:
@@ -210,9 +213,9 @@ def _print_new(scheduler: Scheduler, job_id: str, name: str, *, as_json: bool) -
         return
     click.echo(address(place, token))
     click.echo(f"Try it: {curl_line(place, token)}")
-    click.echo(f"It is shown this once; whoever has it can start {plain_line(name, _LONGEST_NAME)}.")
+    click.echo(f"It is shown only once; anyone who has it can start {plain_line(name, _LONGEST_NAME)}.")
     if not is_on:
-        click.echo(f"{WAITS} webhooks are off; switch them on with: halo webhook on")
+        click.echo(f"{WAITS} webhooks are off; turn them on with: halo webhook on")
 
 
 def _warn_if_open(place: Place | None) -> None:

@@ -96,15 +96,20 @@ SCHEDULE_OPTIONS = (
         help="Run when a file appears in this folder; the run's input is its path.",
     ),
     _option(
-        "--match", metavar="PATTERN", help="Names that count for --on-file, like *.pdf.", default_words="*"
+        "--match", metavar="PATTERN", help="Only files whose name matches, like *.pdf.", default_words="*"
     ),
     _option(
         "--file-event",
         type=choice_of(FileEvent),
-        help="What happens to a file for --on-file.",
+        help="File event that starts the job.",
         default_words="appears",
     ),
-    _option("--settle", metavar="2s", help="How long a file must stay unchanged first.", default_words="2s"),
+    _option(
+        "--settle",
+        metavar="2s",
+        help="How long a file must stay unchanged before the run.",
+        default_words="2s",
+    ),
     _option(
         "--on",
         multiple=True,

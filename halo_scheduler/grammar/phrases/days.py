@@ -30,7 +30,7 @@ _TO = ("to", "through", "thru", "till", "until", "–", "-")
 
 @dataclass
 class Days:
-    """The days that a phrase names so far; `has_dates` and `has_weekdays` tell which kind."""
+    """The days that a phrase has named so far; `has_dates` and `has_weekdays` say of which kind."""
 
     is_daily: bool = False
     is_monthly: bool = False
@@ -135,7 +135,7 @@ def _weekdays(cursor: Cursor, days: Days, *, after_every: bool) -> bool:
     has_from = bool(cursor.accept("from"))
     if cursor.peek().text in _WORKDAYS:
         raise cursor.refusal(
-            "holidays are not known here, so business days cannot be told; Monday to Friday are weekdays",
+            "business days aren't supported, because holidays aren't known; weekdays are Monday to Friday",
             "every weekday at 9:00",
         )
     first = cursor.position
@@ -255,7 +255,7 @@ def _take_noun(cursor: Cursor, days: Days, pending: list[int]) -> list[int]:
         return []
     if cursor.peek().text in (*_GROUPS, *_WORKDAYS):
         raise cursor.refusal(
-            f"the n-th {cursor.peek().text} of a month cannot be told", "first Monday of the month at 9:00"
+            f"the n-th {cursor.peek().text} of a month is not supported", "first Monday of the month at 9:00"
         )
     weekday = cursor.accept_from(WEEKDAY_WORDS | WEEKDAY_PLURALS)
     if weekday is None:
@@ -277,7 +277,7 @@ def _add_dates(cursor: Cursor, days: Days, dates: list[int]) -> None:
     for date in dates:
         if date > _MOST_DAYS or (date == _LAST and cursor.peek(-1).text not in ("day", "days")):
             raise cursor.refusal(
-                "the last what? Days, and weekdays, of a month can be told"
+                "after last, name a day or a weekday of a month"
                 if date == _LAST
                 else f"no month has a {ordinal(date)} day",
                 "last day of the month at 9:00",

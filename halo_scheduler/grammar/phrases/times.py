@@ -260,7 +260,7 @@ def _with_part_of_day(cursor: Cursor, time: TimeOfDay) -> TimeOfDay:
 
 
 def in_part_of_day(cursor: Cursor, time: TimeOfDay, part: str) -> TimeOfDay:
-    """Return the time in "the evening"; a time that does not lie there is refused."""
+    """Return the time in "the evening"; a time outside it is refused."""
     hour = time.hour
     if time.is_bare or (hour <= _NOON and not time.has_half and part != "morning"):
         hour = _hour_in(part, hour)

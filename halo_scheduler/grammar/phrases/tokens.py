@@ -184,7 +184,7 @@ class Cursor:
         return self._tokens[position]
 
     def cut(self, start: int) -> None:
-        """Remove the tokens from a position up to the next one, which then stands there."""
+        """Remove the tokens from a position up to the next one, which takes that position."""
         del self._tokens[start : self.position]
         self.position = start
 

@@ -56,11 +56,11 @@ def test_an_address_is_shown_whole_once(home: Path) -> None:
     assert first[0].startswith("http://127.0.0.1:8787/hook/")
     assert first[1] == f"Try it: curl -X POST {first[0]}"
     assert first[2] == "It is shown this once; whoever has it can start deploy."
-    assert first[3] == "▲ webhooks are off; switch them on with: halo webhook on"
+    assert first[3] == "▲ webhooks are off; turn them on with: halo webhook on"
     again = _webhook("url", "deploy")
     assert first[0] not in again
     assert again.startswith(f"{first[0][:39]}… (no signature, made ")
-    assert again.splitlines()[1] == "The rest is not stored. For a new address: halo webhook rotate deploy"
+    assert again.splitlines()[1] == "The full address isn't stored. For a new one: halo webhook rotate deploy"
     data = _data("url", "deploy")
     assert (data["url"], data["is_masked"]) == (f"{first[0][:39]}…", True)
     assert first[0][-32:].encode() not in (home / "halo.db").read_bytes()

@@ -214,7 +214,7 @@ def test_a_waiting_job_has_a_row_with_its_reason_that_opens_it(menu: TrayMenu, q
     assert _texts(menu)[:3] == [
         "2 waiting",
         "back && up — waiting for network",
-        "sync — waiting for /<b>x</b> to be there",
+        "sync — waiting for /<b>x</b> to exist",
     ]
     with qtbot.waitSignal(menu.job_requested) as told:
         _action(menu, "trayWaitingAction1").trigger()

@@ -168,7 +168,7 @@ class ConditionsEdit(QWidget):
             one.setEnabled(is_free and not (kind is ConditionKind.IDLE and self._idle_refusal))
 
     def _check_idle(self) -> None:
-        """Find out once whether this system tells how long it has been idle."""
+        """Find out once whether this system reports how long it has been idle."""
         if self._idle_refusal is None:
             self._idle_refusal = ""
             self._backend.ask(

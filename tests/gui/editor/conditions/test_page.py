@@ -47,7 +47,7 @@ _ALL = (
 )
 _BLIND = ConditionState(is_observable=False, holds=None, sentence="Nothing tells here who is there.")
 _REFUSED = f"{_BLIND.sentence} Remove this condition."
-_LACKS = ConditionState(is_observable=True, holds=False, sentence="The machine runs on its battery.")
+_LACKS = ConditionState(is_observable=True, holds=False, sentence="The computer runs on battery.")
 _NIGHTS = QuietTime(name="Nights", start="22:00", end="06:00")
 
 
@@ -160,7 +160,7 @@ def test_how_things_stand_is_reported_beside_each(bench: Bench) -> None:
     }
     desk = _open(bench, MainsPower(), Network(), path)
     assert _looks(desk) == [
-        "Not met now. The machine runs on its battery.",
+        "Not met now. The computer runs on battery.",
         "Met now. All is well.",
         "Unknown. It is being looked for.",
     ]
@@ -193,7 +193,7 @@ def test_conditions_are_rechecked_only_while_visible(bench: Bench, qtbot: QtBot)
     edit = desk.editor._form.pages.conditions._conditions
     edit._recheck_timer.setInterval(1)
     bench.scheduler.states[MainsPower()] = _LACKS
-    qtbot.waitUntil(lambda: _looks(desk) == ["Not met now. The machine runs on its battery."])
+    qtbot.waitUntil(lambda: _looks(desk) == ["Not met now. The computer runs on battery."])
     desk.editor.turn_to(PageNumber.WHAT)
     assert not edit._recheck_timer.isActive()
     desk.editor.turn_to(PageNumber.CONDITIONS)
@@ -470,7 +470,7 @@ def test_the_first_field_has_the_keyboard(bench: Bench) -> None:
 
 def test_hostile_names_are_shown_as_they_are(bench: Bench) -> None:
     path = PathExists(path="/<b>x</b>\u202e&" + "y" * 300)
-    sentence = f"{path.path} is not there."
+    sentence = f"{path.path} does not exist."
     bench.scheduler.states[path] = ConditionState(is_observable=True, holds=False, sentence=sentence)
     desk = _open(bench, path)
     desk.editor.grab()

@@ -210,7 +210,7 @@ def test_a_job_that_waits_says_for_what() -> None:
         **waits(unmet(MainsPower(), PathExists(path="/<i>nas</i>\u202e"))),
     )
     row = row_of(job)
-    reason = "AC power and /<i>nas</i>\\u202e to be there"
+    reason = "AC power and /<i>nas</i>\\u202e to exist"
     assert next_text(row.situation, None, NOW) == f"waiting for {reason}"
     assert live_status(situation_of(job), NOW) == f"Waiting for {reason}"
     tip = cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
