@@ -1,4 +1,4 @@
-"""Probes for conditions: whether they are met, and whether this machine can observe them at all."""
+"""Probes for conditions: whether they are met, and whether this computer can observe them at all."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 from halo_scheduler.doctor.scene import Finding, Mark, size_of
+from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.host.crash_file import find_crash
 from halo_scheduler.paths import database_bytes
@@ -160,8 +161,8 @@ def crash_lines(database: Path) -> list[str]:
 
 def _worst(marks: Sequence[Mark]) -> str:
     wrong, looks = marks.count(Mark.WRONG), marks.count(Mark.LOOK)
-    parts = [f"{wrong} wrong"] if wrong else []
-    parts += [f"{looks} to look at"] if looks else []
+    parts = [counted(wrong, "problem")] if wrong else []
+    parts += [counted(looks, "warning")] if looks else []
     return ", ".join(parts) or "fine"
 
 

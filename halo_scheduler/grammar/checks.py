@@ -78,7 +78,7 @@ def require_whole_path(path: str, value: object) -> str:
     text = require_line(path, value, longest=_LONGEST_PATH)
     is_absolute = PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute()
     if not is_absolute and text != "~" and not text.startswith("~/"):
-        raise ScheduleError("must be a whole path that begins with / or ~/", path=path)
+        raise ScheduleError("must be an absolute path that begins with / or ~/", path=path)
     return text
 
 

@@ -170,7 +170,7 @@ class _Parser:
 
     def _nickname(self, text: str) -> str:
         if text == "@REBOOT":
-            raise self._refusal("@reboot is not a time; leave that line in your crontab")
+            raise self._refusal("@reboot is not a time; use the event boot instead")
         if text.startswith("@EVERY"):
             raise self._refusal("@every is not cron; use an interval like 15m instead")
         try:

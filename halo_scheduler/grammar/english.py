@@ -33,7 +33,7 @@ def shown(value: object) -> str:
     try:
         return shortened(_REPR.repr(value))
     except (ValueError, RecursionError):  # a number of thousands of digits, a list nested without end
-        return "something so long"
+        return "a value that is too long"
 
 
 def listed(words: Sequence[str], *, last: str = "and") -> str:

@@ -77,7 +77,7 @@ def _user_sessions() -> list[tuple[str, str]]:
     match ask_properties(Bus.SYSTEM, _USER).get("Sessions"):
         case list(listed):
             return [(item[0], item[1]) for item in listed if _is_session(item)]
-    raise BusError("logind does not tell of sessions")
+    raise BusError("logind does not report sessions")
 
 
 def _is_session(item: object) -> bool:

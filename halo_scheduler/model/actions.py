@@ -63,7 +63,7 @@ class FolderSource(Value):
             raise ScheduleError("is empty; choose the folder that holds ready/", path="path")
         # A relative path would depend on the process: the editor, a terminal or the engine.
         if not (self.path.startswith("~") or _is_absolute(self.path)):
-            raise ScheduleError("must be a whole path, like /home/me/tasks or ~/tasks", path="path")
+            raise ScheduleError("must be an absolute path, like /home/me/tasks or ~/tasks", path="path")
 
     @property
     def secret_names(self) -> frozenset[str]:

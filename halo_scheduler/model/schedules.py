@@ -220,7 +220,7 @@ def _with_keys(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         if entry.key and taken.setdefault(entry.key, index) != index:
             raise ScheduleError("is the key of another schedule too", path=f"schedules[{index}].key")
         if timings.setdefault(entry.timing, index) != index:
-            raise ScheduleError("the same schedule is there twice", path=f"schedules[{index}]")
+            raise ScheduleError("the same schedule appears twice", path=f"schedules[{index}]")
     free = (str(number) for number in count(1) if str(number) not in taken)
     return tuple(entry if entry.key else replace(entry, key=next(free)) for entry in entries)
 

@@ -120,7 +120,7 @@ class StatusReason(StrEnum):
     DONE = "done"
     IMPORTED = "imported"
     ASSISTANT = "assistant"
-    """An assistant made or changed the job, which a person has yet to review."""
+    """An assistant created or changed the job, and a person has not reviewed it yet."""
     PAUSED_BY_ASSISTANT = "paused_by_assistant"
 
 

@@ -37,7 +37,7 @@ _NOT_ALLOWED = {
     AssistantAccess.EDIT: "assistants may not create or change jobs; a person can allow it in the settings",
 }
 _UNREVIEWED = {
-    StatusReason.ASSISTANT: "an assistant made or changed it",
+    StatusReason.ASSISTANT: "an assistant created or changed it",
     StatusReason.IMPORTED: "it was imported",
 }
 
@@ -205,9 +205,7 @@ def _refuse_deciding_consent(before: Policy, after: Policy) -> None:
 
 def _refuse_new_secrets(before: Action, after: Action) -> None:
     if _secret_names(after) - _secret_names(before):
-        raise ScheduleError(
-            "an assistant cannot add secrets that were not there; a person can", path="action"
-        )
+        raise ScheduleError("an assistant cannot add secrets; a person can", path="action")
     # A reviewer may preview the job's work items first, and that sends the token.
     if _goes_elsewhere(_work_source(before), _work_source(after)):
         raise ScheduleError(

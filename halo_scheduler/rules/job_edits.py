@@ -193,7 +193,7 @@ def update(
     paused_by = _pause_reason(paused_by, edit.actor)
     record = edit.store.jobs.require(job_id)
     if seen is not None and record.spec != seen:
-        raise SchedulerError(f"{record.spec.name} was changed elsewhere since you looked; look at it again")
+        raise SchedulerError(f"{record.spec.name} was changed elsewhere in the meantime; review it again")
     spec = replace(record.spec, **_with_kept_keys(record.spec, changes))
     check_change(edit, record, spec)
     if "action" in changes:

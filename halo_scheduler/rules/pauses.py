@@ -138,7 +138,7 @@ def _is_paused_longer_by(record: JobRecord, until: int | None) -> bool:
 
 def _refuse_changed_since(record: JobRecord, seen: JobSpec | None) -> None:
     if seen is not None and record.awaits_review and record.spec != seen:
-        raise ScheduleError(f"an assistant has changed {record.spec.name} since you looked; look at it again")
+        raise ScheduleError(f"an assistant has changed {record.spec.name} in the meantime; review it again")
 
 
 # --- Skipping ------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _propose(edit: Edit, job_id: str, advice: Hints, *, ttl: str, reason: str, s
     record = edit.store.jobs.require(job_id)
     check_start(edit, record, reason)
     if not takes_hints(record.spec, edit.now_ms):
-        raise ScheduleError("a job that is never due by itself takes no hints", path="hints")
+        raise ScheduleError("a job without scheduled times takes no hints", path="hints")
     hinted = record.evolve(hints=still_counting(record.hints, edit.now_ms).with_advice(given))
     if not edit.is_in_its_slot(record):
         hinted = plan_sooner(hinted, edit.now_ms, edit.store.runs.has_slot)

@@ -113,7 +113,7 @@ def _refuse_unreviewed(record: JobRecord, what: str) -> None:
     """Refuse to start an unreviewed job: the person may have the version before the change in mind."""
     if record.paused_by is StatusReason.ASSISTANT:
         raise ScheduleTriggerError(
-            f"an assistant made or changed {record.spec.name}; look at it and resume it before you {what}",
+            f"an assistant created or changed {record.spec.name}; review and resume it before you {what}",
             SkipReason.PAUSED,
         )
 

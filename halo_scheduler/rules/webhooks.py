@@ -53,7 +53,7 @@ def webhook_status(store: Store, *, engine_since: int | None) -> WebhookStatus:
 
 def make_address(edit: Edit, job_id: str) -> str:
     """Give a job a new address and return its token, which cannot be read again; the old one ends here."""
-    refuse_assistants(edit.actor, "make addresses of webhooks")
+    refuse_assistants(edit.actor, "create webhook addresses")
     webhook = _require_webhook(edit, job_id)
     token = new_token()
     fresh = Webhook(
@@ -77,7 +77,7 @@ def require_signature(
     refuse_assistants(edit.actor, "decide how webhooks are signed")
     webhook = _require_webhook(edit, job_id)
     if webhook is None:
-        raise ScheduleError("this job has no address yet; make one first", path="webhook")
+        raise ScheduleError("this job has no address yet; create one first", path="webhook")
     if signature is not None:
         signature = require_choice(Signature, signature, path="signature")
         require_secret_name("key_name", key_name)

@@ -167,7 +167,7 @@ class Imports:
             prune=plan.prunes,
         )
         if now != plan:
-            raise SchedulerError("the jobs were changed elsewhere since you looked; look at it again")
+            raise SchedulerError("the jobs were changed elsewhere in the meantime; review it again")
 
 
 def _observed(spec: JobSpec) -> list[Condition | Schedule]:

@@ -231,7 +231,7 @@ def _strict_object(cls: type[DataclassInstance], value: object) -> Any:
             raise ScheduleError(f"is not a known field; known are {known}", path=shown_key(key))
         strict, read = readers[key]
         if strict in found:
-            raise ScheduleError("is there twice", path=shown_key(key))
+            raise ScheduleError("appears twice", path=shown_key(key))
         found[strict] = _under(key, read, item)
     return found
 

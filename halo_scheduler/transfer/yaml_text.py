@@ -186,7 +186,7 @@ class _Builder:
         if key == _MERGE:
             raise self._error("merge keys are not supported; write the fields out", event)
         if key in found:
-            raise self._error(f"the key {shown(key)} is there twice", event)
+            raise self._error(f"the key {shown(key)} appears twice", event)
         return key
 
     def _excess(self, event: Any, depth: int) -> FileError:

@@ -173,7 +173,9 @@ def _origin(store: Store, run: Run) -> list[str]:
         return _why_planned(store, run)
     found = {entry.key: entry for entry in job.spec.schedules}
     words = [
-        describe(found[key].schedule) if key in found else f"one that is gone{f' ({key})' if key else ''}"
+        describe(found[key].schedule)
+        if key in found
+        else f"one that no longer exists{f' ({key})' if key else ''}"
         for key in run.schedule_keys or ("",)
     ]
     noun = "event" if run.trigger is Trigger.EVENT else "schedule"

@@ -57,7 +57,7 @@ def test_the_checks_are_reported_without_their_sentences() -> None:
         wrong(Topic.JOBS, "The program of my private job is missing."),
         look(Topic.JOBS, "Another one."),
     ]
-    assert finding_lines(findings) == ["Check of database: fine", "Check of jobs: 1 wrong, 1 to look at"]
+    assert finding_lines(findings) == ["Check of database: fine", "Check of jobs: 1 problem, 1 warning"]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ from halo_scheduler.model import CatchUp
         (require_json, "-Infinity", "is not JSON: "),
         pytest.param(require_json, "[" * 100_000, "is not JSON: ", id="deep"),
         (require_instant, -1, f"must be between 0 and {MAX_INSTANT}"),
-        pytest.param(require_instant, 10**5_000, "not something so long", id="endless"),
+        pytest.param(require_instant, 10**5_000, "not a value that is too long", id="endless"),
         (require_instant, True, "must be a whole number, not True"),
         (require_instant, 1.5, "must be a whole number, not 1.5"),
         (require_amount, "5", "must be a number, not '5'"),

@@ -45,7 +45,7 @@ def test_provided_expression_is_refused(case: dict[str, Any]) -> None:
         ("0 0 * * MON#6", "the number after # must lie between 1 and 5"),
         ("0 0 * * MON-FRI#1", "day of week 'MON-FRI#1' is not understood"),
         ("0,,5 * * * *", "an entry of the minute field is empty; check the commas"),
-        ("@reboot", "@reboot is not a time; leave that line in your crontab"),
+        ("@reboot", "@reboot is not a time; use the event boot instead"),
         ("@every 5m", "@every is not cron; use an interval"),
         ("@fortnightly", "unknown nickname; known are @hourly, @daily"),
         ("0 0 31 2 *", "no such date ever comes"),

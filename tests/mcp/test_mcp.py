@@ -487,7 +487,7 @@ def test_advice_that_cannot_be_is_refused(
 
 def test_a_manual_only_job_takes_no_hints(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual())
-    with pytest.raises(ScheduleError, match="a job that is never due by itself takes no hints"):
+    with pytest.raises(ScheduleError, match="a job without scheduled times takes no hints"):
         call(scheduler, "propose_interval", job="job", every="5m", reason="asked")
 
 

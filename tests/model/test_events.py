@@ -64,7 +64,7 @@ def test_intervals_are_read() -> None:
     ("form", "refusal"),
     [
         ({"kind": "file"}, "path: is missing"),
-        ({"kind": "file", "path": "Inbox"}, "path: must be a whole path that begins with / or ~/"),
+        ({"kind": "file", "path": "Inbox"}, "path: must be an absolute path that begins with / or ~/"),
         ({"kind": "file", "path": "/a\nb"}, "path: must be a single line without control characters"),
         ({"kind": "file", "path": "/a", "match": ""}, "match: must be a pattern for names"),
         ({"kind": "file", "path": "/a", "match": "b/*.pdf"}, "match: must be a pattern for names"),

@@ -745,7 +745,7 @@ def test_the_same_schedule_may_have_other_days() -> None:
     several = combine(parts)
     assert isinstance(several, Several)
     assert schedules_from_list(several.to_dict()["schedules"]) == several
-    with pytest.raises(ScheduleError, match="there twice"):
+    with pytest.raises(ScheduleError, match="appears twice"):
         combine([parts[0], parts[0]])
 
 

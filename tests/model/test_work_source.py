@@ -38,8 +38,8 @@ def test_a_source_survives_its_json_form(source: WorkSource) -> None:
     [
         ("", "path: is empty"),
         ("  ", "path: is empty"),
-        ("tasks", "path: must be a whole path"),
-        ("./tasks", "path: must be a whole path"),
+        ("tasks", "path: must be an absolute path"),
+        ("./tasks", "path: must be an absolute path"),
         ("/a\nb", "path: must be a single line"),
         ("/a\0b", "path: must not contain a NUL"),
         ("/" + "a" * 5_000, "path: is longer than 4096"),

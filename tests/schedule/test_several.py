@@ -388,7 +388,7 @@ def test_one_schedule_stays_itself() -> None:
     [
         ([], "schedules", "is empty; say when the job runs"),
         ([Every("1h"), Manual()], "schedules[1].kind", "a manual job has no other schedules"),
-        ([Every("1h"), Every("1h")], "schedules[1]", "the same schedule is there twice"),
+        ([Every("1h"), Every("1h")], "schedules[1]", "the same schedule appears twice"),
         (
             [Entry(Every("1h"), key="a"), Entry(Every("2h"), key="a")],
             "schedules[1].key",

@@ -147,7 +147,7 @@ def test_an_answer_does_not_start_a_job_it_changed(scheduler: Scheduler) -> None
     job_id = scheduler.add_job("ask", Manual(), _TRUE)
     question = ask(scheduler, job_id, "Shall I?")
     Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
-    with pytest.raises(ScheduleTriggerError, match="look at it and resume it before you answer"):
+    with pytest.raises(ScheduleTriggerError, match="review and resume it before you answer"):
         scheduler.questions.answer(question.id, "yes")
     assert (scheduler.runs.waiting_of(job_id), len(scheduler.questions.list())) == (None, 1)
     scheduler.resume_job(job_id)
@@ -157,7 +157,7 @@ def test_an_answer_does_not_start_a_job_it_changed(scheduler: Scheduler) -> None
 def test_a_manual_run_does_not_start_an_unreviewed_job(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
     Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
-    with pytest.raises(ScheduleTriggerError, match="look at it and resume it before you run it") as refused:
+    with pytest.raises(ScheduleTriggerError, match="review and resume it before you run it") as refused:
         scheduler.trigger(job_id)
     assert (refused.value.reason, scheduler.runs.waiting_of(job_id)) == (SkipReason.PAUSED, None)
     scheduler.resume_job(job_id)
@@ -168,7 +168,7 @@ def test_a_job_it_changed_after_the_review_is_not_resumed(scheduler: Scheduler) 
     job_id = _made(scheduler)
     seen = _job(scheduler, job_id).spec
     Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
-    with pytest.raises(ScheduleError, match="has changed made since you looked; look at it again"):
+    with pytest.raises(ScheduleError, match="has changed made in the meantime; review it again"):
         scheduler.resume_job(job_id, seen=seen)
     assert _is_waiting(scheduler, job_id)
     scheduler.resume_job(job_id, seen=_job(scheduler, job_id).spec)
@@ -258,7 +258,7 @@ def test_it_cannot_bring_secrets_in(scheduler: Scheduler, action: Action) -> Non
     with pytest.raises(ScheduleError, match="an assistant cannot use secrets"):
         _made(scheduler, action=action)
     job_id = scheduler.add_job("backup", Manual(), Command(argv=("x",), environment={"U": "${secret:OTHER}"}))
-    with pytest.raises(ScheduleError, match="cannot add secrets that were not there"):
+    with pytest.raises(ScheduleError, match="cannot add secrets"):
         Assistant(scheduler).update_job(job_id, action=action)
     assert [job.name for job in scheduler.list_jobs()] == ["backup"]
 

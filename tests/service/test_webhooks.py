@@ -83,14 +83,14 @@ def test_a_signature_that_cannot_be_checked_is_refused(
 
 def test_without_an_address_there_is_nothing_to_sign(bench: Bench) -> None:
     _add(bench)
-    with pytest.raises(ScheduleError, match="this job has no address yet; make one first"):
+    with pytest.raises(ScheduleError, match="this job has no address yet; create one first"):
         bench.scheduler.webhooks.require_signature("deploy", Signature.GITHUB, "KEY")
 
 
 def test_assistants_neither_see_nor_make_addresses(bench: Bench) -> None:
     _add(bench)
     with bench.scheduler.acting_as(Actor.assistant("claude")):
-        with pytest.raises(SchedulerError, match="assistants cannot make addresses of webhooks"):
+        with pytest.raises(SchedulerError, match="assistants cannot create webhook addresses"):
             bench.scheduler.webhooks.make_address("deploy")
         with pytest.raises(SchedulerError, match="assistants cannot decide how webhooks are signed"):
             bench.scheduler.webhooks.require_signature("deploy", None)

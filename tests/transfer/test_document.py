@@ -124,7 +124,7 @@ def _read(content: bytes) -> tuple[Draft, ...]:
             "tries: 2",
             "line 12, jobs[0].policy.retry.tries: is not a known field; known are attempts",
         ),
-        ("attempts: 2", "delay_ms: 2", "line 12, jobs[0].policy.retry.delay: is there twice"),
+        ("attempts: 2", "delay_ms: 2", "line 12, jobs[0].policy.retry.delay: appears twice"),
         ("keep_awake: yes", "keep_awake: 'yes'", "line 11, jobs[0].policy.keep_awake: must be true or false"),
         ("cron: 30 2", "cron: 61 2", "line 5, jobs[0].schedule.cron: cannot read the cron expression"),
         (

@@ -84,7 +84,7 @@ def test_the_run_of_an_event_names_it(bench: Bench) -> None:
     bench.finish(run)
     assert "Its event: when its webhook is called." in _said(bench, START + _MINUTE)
     bench.scheduler.update_job("job", schedule=_LOGIN)
-    assert "Its event: one that is gone (2)." in _said(bench, START + _MINUTE)
+    assert "Its event: one that no longer exists (2)." in _said(bench, START + _MINUTE)
 
 
 def test_a_waiting_event_is_told(bench: Bench) -> None:

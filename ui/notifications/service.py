@@ -138,7 +138,7 @@ class NotificationService:
                 self._shown[number] = self._waiting.popleft()
                 self._close_merged(number)
             case _:
-                raise CallError("it gives a notice no number")
+                raise CallError("it returns no number for the notification")
 
     def _close_merged(self, number: int) -> None:
         """Close the notifications that a new one covers; it could replace only one of them itself."""

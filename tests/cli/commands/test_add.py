@@ -432,7 +432,7 @@ def test_adding_shows_the_next_run_and_missing_programs() -> None:
         (["--manual", "--if-reachable", "nas:99999", "--", "true"], "--if-reachable: must be between"),
         (["--manual", "--if-idle", "soon", "--", "true"], "idle: cannot read the interval"),
         (["--manual", "--if-load-below", "nan", "--", "true"], "below: must be"),
-        (["--manual", "--if-path", "", "--", "true"], "must be a whole path"),
+        (["--manual", "--if-path", "", "--", "true"], "must be an absolute path"),
         (
             ["--manual", "--if-path", "/x", "--if-path", "/x", "--if-deadline", "x", "--", "true"],
             "--if-deadline: ",

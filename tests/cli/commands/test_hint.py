@@ -125,7 +125,7 @@ def test_advice_for_a_paused_job_says_that_it_waits() -> None:
         (["poll", "--every", "5m", "--reason", "a\nb"], "--reason: must be a single line", 2),
         (["poll", "--at", "soon"], "--at: cannot read the time 'soon'", 2),
         (["poll", "--at", "2020-01-01 10:00"], "--at: this time is in the past", 2),
-        (["by hand", "--every", "5m"], "hints: a job that is never due by itself takes no hints", 2),
+        (["by hand", "--every", "5m"], "hints: a job without scheduled times takes no hints", 2),
         (["pol", "--every", "5m"], "there is no job 'pol'; did you mean 'poll'?", 3),
     ],
 )

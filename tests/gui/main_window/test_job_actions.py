@@ -298,7 +298,7 @@ def test_a_job_that_an_assistant_changed_since_it_was_shown_is_not_resumed(
     bench.scheduler.update_job(job_id, description="another", paused_by=StatusReason.ASSISTANT)
     with qtbot.waitSignal(actions.refused) as refused:
         actions.resume.trigger()
-    assert refused.args == ["an assistant has changed a since you looked; look at it again"]
+    assert refused.args == ["an assistant has changed a in the meantime; review it again"]
     _choose(bench, actions, job_id)
     actions.resume.trigger()
     assert _status(bench, job_id) is JobStatus.IDLE

@@ -231,7 +231,7 @@ def _obstacle_lines(job: Job, situation: Situation, now_ms: int) -> list[str]:
     if situation.kind is SituationKind.TROUBLED:
         lines.append(sentence_case(trouble_words(situation)))
     if situation.blocker is SkipReason.USER:
-        lines.append(tr("This run will be skipped, because somebody asked for that."))
+        lines.append(tr("This run will be skipped, because someone asked for that."))
     if situation.question is not None:
         lines.append(tr("On hold until its question is answered or dismissed."))
     elif situation.kind is SituationKind.CAPPED:

@@ -298,7 +298,7 @@ def test_a_failed_check_is_shown_and_does_not_prevent_saving(
         ("load", "Below", "lots", "'lots' is not a number; enter it like 1.5."),
         ("load", "Below", "0", "The value must be above 0 and at most 10000, not 0.0."),
         ("load", "Below", "99999", "The value must be above 0 and at most 10000, not 99999.0."),
-        ("path", "Path", "backup", "The value must be a whole path that begins with / or ~/."),
+        ("path", "Path", "backup", "The value must be an absolute path that begins with / or ~/."),
         ("path", "Path", "/" + "x" * 5_000, "The value is longer than 4096 characters."),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_folder_is_chosen(bench: Bench) -> None:
 def test_a_relative_folder_is_refused_beside_its_field(bench: Bench) -> None:
     desk = _command(bench, FolderSource(path="/srv/tasks"))
     desk.write("workFolderLine", "tasks")
-    assert desk.error("workFolder") == "The folder must be a whole path, like /home/me/tasks or ~/tasks."
+    assert desk.error("workFolder") == "The folder must be an absolute path, like /home/me/tasks or ~/tasks."
     assert not desk.can_save
 
 

@@ -65,7 +65,7 @@ def test_an_empty_pattern_stands_for_all_names(bench: Bench) -> None:
 def test_what_is_wrong_with_a_file_event_stands_beside_its_field(bench: Bench) -> None:
     desk = _on_events(bench, "file")
     desk.write("watchedFolderLine", "Inbox")
-    assert desk.error("watchedFolder") == "The folder must be a whole path that begins with / or ~/."
+    assert desk.error("watchedFolder") == "The folder must be an absolute path that begins with / or ~/."
     desk.write("watchedFolderLine", "/in")
     desk.write("fileMatch", "a/*.pdf")
     assert desk.error("fileMatch").startswith("The pattern must be a pattern for names")
