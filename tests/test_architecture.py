@@ -183,7 +183,7 @@ def test_every_folder_has_a_layer(package: str, contract: str) -> None:
     assert _rooms(package) == {name for name in _layers(contract) if name.startswith(f"{package}.")}
 
 
-def test_only_shared_modules_stand_at_the_roots() -> None:
+def test_only_shared_modules_are_at_the_roots() -> None:
     at_roots = {path.stem for path in _SOURCES if path.parent == _ROOT / "halo_scheduler"}
     assert at_roots == {"__init__", "__main__", "clock", "errors", "paths"}
     assert {path.stem for path in _SOURCES if path.parent == _ROOT / "ui"} == {"__init__", "__main__"}

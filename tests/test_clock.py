@@ -7,7 +7,7 @@ import time
 from halo_scheduler.clock import ManualClock, SystemClock
 
 
-def test_a_manual_clock_moves_only_when_told() -> None:
+def test_a_manual_clock_moves_only_when_advanced() -> None:
     clock = ManualClock(1_000)
     assert clock.now_ms() == clock.now_ms() == 1_000
     clock.advance(500)
@@ -16,7 +16,7 @@ def test_a_manual_clock_moves_only_when_told() -> None:
     assert clock.now_ms() == 200
 
 
-def test_the_system_clock_tells_epoch_milliseconds() -> None:
+def test_the_system_clock_returns_epoch_milliseconds() -> None:
     before_ms = time.time_ns() // 1_000_000
     now_ms = SystemClock().now_ms()
     assert before_ms <= now_ms <= time.time_ns() // 1_000_000

@@ -188,7 +188,7 @@ def test_a_run_gets_its_identity_in_the_environment(shop: Workshop) -> None:
     ]
 
 
-def test_a_scheduled_run_is_told_its_slot(shop: Workshop) -> None:
+def test_a_scheduled_run_gets_its_slot(shop: Workshop) -> None:
     action = shell('echo "$HALO_SLOT $HALO_TRIGGER"')
     shop.scheduler.add_job("job", Cron("* * * * * *", timezone="UTC"), action)
     shop.until(lambda: shop.scheduler.get_run_log(outcome=Outcome.SUCCESS))
@@ -989,7 +989,7 @@ def test_a_clock_set_back_does_not_delay_a_stop(hand: _Hand) -> None:
     assert hand.clock.now_ms() < _START - 3_000_000
 
 
-def test_a_clock_that_goes_back_does_not_lengthen_a_time_limit(hand: _Hand) -> None:
+def test_a_clock_set_back_does_not_lengthen_a_time_limit(hand: _Hand) -> None:
     run_id = hand.begin(shell("exec sleep 60", grace="1s"), time_limit="1m")
     hand.clock.advance(-3_600_000)
     hand.scheduler.tick()

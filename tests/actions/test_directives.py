@@ -345,7 +345,7 @@ def test_a_secret_of_several_lines_is_taken_out_of_each() -> None:
 # --- Gaps -----------------------------------------------------------------------------------------
 
 
-def test_behind_a_gap_the_first_line_is_not_whole() -> None:
+def test_behind_a_gap_the_first_line_is_incomplete() -> None:
     reader = LineReader(Redactor())
     reader.feed(b"::cost 1\n::cost 2")
     reader.leave_gap()

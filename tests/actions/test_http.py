@@ -466,7 +466,7 @@ def test_a_full_disk_is_reported(
     assert error == "its output cannot be written: No space left on device"
 
 
-def test_an_output_that_cannot_be_written_is_told_before_anything_is_sent(
+def test_an_output_that_cannot_be_written_is_reported_before_anything_is_sent(
     client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_spool: Spool) -> int:
@@ -749,7 +749,7 @@ def test_cookies_of_an_answer_are_not_stored(client: Client, site: Site) -> None
     assert b"ghijkl" not in output
 
 
-def test_a_secret_in_the_words_of_a_status_is_not_told(client: Client, site: Site) -> None:
+def test_a_secret_in_the_words_of_a_status_is_not_reported(client: Client, site: Site) -> None:
     def page(visit: Visit) -> None:
         visit.send_response(500, f"no such token {TOKEN}")
         visit.send_header("Content-Length", "0")

@@ -93,7 +93,7 @@ def _record(
         store.outputs.insert([stored])
 
 
-def test_the_first_run_is_told_that_there_was_none_before(store: Store) -> None:
+def test_the_first_run_gets_that_there_was_none_before(store: Store) -> None:
     occasion = context_of(store, "1", _spec(_ASKS), _RUN)
     assert (occasion.last_outcome, occasion.last_output, occasion.question) == ("none", "", "")
     assert occasion.agent is not None
@@ -147,7 +147,7 @@ def test_an_agent_that_is_not_known_has_a_sentence(scheduler: Scheduler, store: 
 
 
 @pytest.mark.parametrize("action", [_ASKS, Command(argv=("true",))])
-def test_the_run_of_an_answer_is_told_question_answer_and_item(store: Store, action: Action) -> None:
+def test_the_run_of_an_answer_gets_question_answer_and_item(store: Store, action: Action) -> None:
     question = Question(id="q", job_id="1", run_id="r", asked_at=0, text="Which?", work_id="7")
     store.questions.insert([question])
     store.questions.settle("q", QuestionState.ANSWERED, 1, answer="This", answer_run_id="now")
@@ -158,7 +158,9 @@ def test_the_run_of_an_answer_is_told_question_answer_and_item(store: Store, act
     assert (other.question, other.answer, other.work_id) == ("", "", "")
 
 
-def test_a_command_is_told_nothing_and_costs_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_gets_no_variables_without_a_work_source(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(store.database, "rows", lambda *_: 1 // 0)
     assert context_of(store, "1", _spec(Command(argv=("true",))), _RUN) is NO_CONTEXT
 
@@ -228,7 +230,7 @@ def test_it_is_the_text_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "{{answer}}", "{{slot}} {{question}}"])
-def test_an_empty_prompt_still_tells_the_agent_its_task(text: str) -> None:
+def test_an_empty_prompt_still_gives_the_agent_a_task(text: str) -> None:
     assert _composed(text) == "Execute scheduled task."
 
 

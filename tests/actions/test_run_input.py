@@ -86,7 +86,7 @@ def test_a_prompt_file_is_private_and_gone_afterwards(shop: AgentShop) -> None:
 
 
 @pytest.mark.parametrize("agent", ["stdin", "file"])
-def test_a_prompt_of_megabytes_arrives_whole(shop: AgentShop, agent: str) -> None:
+def test_a_prompt_of_megabytes_arrives_completely(shop: AgentShop, agent: str) -> None:
     text = "ä" * 999_996 + " end"
     assert shop.run(shop.prompt(text, agent=agent)).outcome is Outcome.SUCCESS
     assert shop.note()["prompt"] == text
@@ -244,7 +244,7 @@ def test_text_from_others_gets_no_secret(shop: AgentShop) -> None:
 # --- Items ----------------------------------------------------------------------------------------
 
 
-def test_an_agent_gets_the_first_item_and_its_run_tells_which(shop: AgentShop) -> None:
+def test_an_agent_gets_the_first_item_and_its_run_names_it(shop: AgentShop) -> None:
     source = shop.items(**{"1-fence": "# Mend the fence\n\nIt is broken.", "2-gate": "# Paint the gate"})
     run = shop.run(shop.prompt("Do it.", work_source=source))
     assert run.outcome is Outcome.SUCCESS
@@ -307,7 +307,7 @@ def test_an_item_too_long_for_an_argument_fails_with_the_way_out(shop: AgentShop
     shop.until(lambda: shop.places() == {"failed": ["big.md"]})
 
 
-def test_a_command_is_told_which_item_it_works_on(shop: AgentShop) -> None:
+def test_a_command_gets_the_item_it_works_on(shop: AgentShop) -> None:
     source = shop.items(a=f"# Title {_HOSTILE}\n\nBody {_HOSTILE}")
     line = 'printf "%s|%s|%s|%s\\n" "$HALO_WORK_ID" "$HALO_WORK_TITLE" "$HALO_WORK_URL" "$HALO_WORK_LABELS"; '
     line += 'stat -c %a "$HALO_WORK_FILE"; cat "$HALO_WORK_FILE"; echo; echo "$HALO_WORK_FILE" >path'

@@ -309,7 +309,7 @@ def test_a_small_output_is_not_capped(spool: Spool, child: Child) -> None:
     assert not spool.cap(0)
 
 
-def test_an_output_too_small_for_a_middle_is_left_whole(spool: Spool, child: Child) -> None:
+def test_an_output_too_small_for_a_middle_is_left_complete(spool: Spool, child: Child) -> None:
     child(b"x" * 4_000)
     assert not spool.cap(100)
     assert _kept(spool, 10_000) == b"x" * 4_000
@@ -386,7 +386,7 @@ def test_nothing_of_a_secret_at_a_cut_is_kept_or_shown(
 # --- Progress -------------------------------------------------------------------------------------
 
 
-def test_only_new_lines_tell_of_progress(spool: Spool, child: Child) -> None:
+def test_only_new_lines_report_progress(spool: Spool, child: Child) -> None:
     assert spool.new_progress(Redactor()) is None
     child(b"start\n::progress 0.25 first\nother\n")
     assert spool.new_progress(Redactor()) == (0.25, "first")
@@ -397,7 +397,7 @@ def test_only_new_lines_tell_of_progress(spool: Spool, child: Child) -> None:
     assert spool.new_progress(Redactor()) == (0.5, "")
 
 
-def test_only_a_whole_line_tells_of_progress(spool: Spool, child: Child) -> None:
+def test_only_a_whole_line_reports_progress(spool: Spool, child: Child) -> None:
     child(b"::progress 0.2")
     assert spool.new_progress(Redactor()) is None
     child(b"5 halfway")

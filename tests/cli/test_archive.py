@@ -241,7 +241,7 @@ def test_no_secret_and_nothing_from_the_trash_is_in_the_file(place: Path) -> Non
 
 
 @pytest.mark.parametrize("left", [0.1, 0.5, 0.999])
-def test_a_cut_archive_is_refused_whole(place: Path, monkeypatch: pytest.MonkeyPatch, left: float) -> None:
+def test_a_cut_archive_is_refused_entirely(place: Path, monkeypatch: pytest.MonkeyPatch, left: float) -> None:
     _fill(place / "old")
     archive = place / "all.gz"
     _halo("export", "--all", "-o", str(archive))

@@ -168,7 +168,7 @@ def test_a_terminal_without_unicode_causes_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_terminal_with_other_signs_gets_plain_ones_that_tell_as_much(
+def test_a_terminal_with_other_signs_gets_plain_ones_that_mean_as_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HALO_HOME", str(tmp_path))

@@ -195,7 +195,7 @@ def test_a_journal_on_a_disk_that_cannot_be_written_hides_only_itself(path: Path
     folder.chmod(0o755)
 
 
-def test_a_user_without_read_permission_is_told_so(passable: Path) -> None:
+def test_a_user_without_read_permission_gets_an_error(passable: Path) -> None:
     passable.chmod(0o000)
     passable.parent.chmod(0o755)
     assert seen_by_nobody(passable) == f'None ["You don\'t have permission to read {passable}."]'

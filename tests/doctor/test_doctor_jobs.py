@@ -111,7 +111,7 @@ def test_a_drive_that_does_not_answer_is_not_waited_for(
     assert findings[-1].what == "The programs of further jobs weren't checked."
 
 
-def test_a_login_shell_that_tells_nothing_is_reported(
+def test_a_login_shell_without_output_is_reported(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scheduler.add_job("job", Every("1h"), Command(argv=("true",)))
@@ -138,7 +138,7 @@ def test_a_job_that_cannot_be_read_is_named_and_not_changed(scheduler: Scheduler
     assert good
 
 
-def test_a_condition_that_nothing_here_tells_about_is_reported_once(
+def test_a_condition_that_cannot_be_detected_is_reported_once(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Condition] = []

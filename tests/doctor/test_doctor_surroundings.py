@@ -229,7 +229,7 @@ def test_a_fresh_backup_is_fine_and_an_old_one_is_not(path: Path) -> None:
     assert everything_in(path.parent) == before
 
 
-def test_a_damaged_backup_is_named_and_the_one_before_looked_at(path: Path) -> None:
+def test_a_damaged_backup_is_named_and_the_previous_one_checked(path: Path) -> None:
     make_backup(path, 1_000)
     broken = make_backup(path, 2_000).path
     broken.write_bytes(b"junk" * 2_000)
@@ -431,7 +431,7 @@ def test_a_secret_that_is_gone_from_its_file_is_named(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("ring")
-def test_a_secret_that_jobs_use_and_nobody_set_is_named(path: Path) -> None:
+def test_a_secret_that_jobs_use_but_that_is_not_set_is_named(path: Path) -> None:
     with Scheduler.open() as scheduler:
         for name in ("a", "b"):
             action = Command(argv=("true",), environment={"T": "${secret:TOKEN}"})

@@ -72,7 +72,7 @@ def test_the_display_is_named(environment: dict[str, str], line: str) -> None:
     assert display_line(environment) == line
 
 
-def test_the_folder_of_the_user_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_the_user_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
     assert "Data folder: ~/.local/share/halo" in system_lines(Path("/home/ann/.local/share/halo"))
     assert "Data folder: a custom folder" in system_lines(Path("/srv/ann"))

@@ -72,7 +72,7 @@ def test_a_change_from_another_process_is_seen_at_once(start: Callable[[], subpr
         until(lambda: (run := scheduler.get_run(run_id)) and run.outcome is Outcome.SUCCESS, _SOON_S)
 
 
-def test_changes_are_told_to_subscribers(start: Callable[[], subprocess.Popen[str]], home: Path) -> None:
+def test_changes_are_sent_to_subscribers(start: Callable[[], subprocess.Popen[str]], home: Path) -> None:
     start()
     stream = ChangeStream.connect(home / "halo.db")
     stream.settimeout(LONG_S)
@@ -125,7 +125,7 @@ def test_a_second_one_refuses_and_names_the_first(start: Callable[[], subprocess
     assert second.stderr.count("\n") == 1
 
 
-def test_status_tells_of_it(start: Callable[[], subprocess.Popen[str]]) -> None:
+def test_status_reports_it(start: Callable[[], subprocess.Popen[str]]) -> None:
     stopped = subprocess.run(
         [_BIN / "halo", "status"], capture_output=True, text=True, check=True, timeout=60
     )

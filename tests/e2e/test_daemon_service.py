@@ -38,7 +38,9 @@ def _until_heard(manager: socket.socket, message: str) -> None:
         pass
 
 
-def test_a_daemon_tells_that_it_is_ready_works_and_stops(house: House, manager: socket.socket) -> None:
+def test_a_daemon_notifies_systemd_that_it_is_ready_alive_and_stopping(
+    house: House, manager: socket.socket
+) -> None:
     # Pings come so slowly that they do not fill the socket while nobody reads it.
     environment = {"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "4000000"}
     house.start(environment=environment)

@@ -584,7 +584,7 @@ def test_a_database_that_cannot_be_opened_is_one_sentence(
     assert done.stderr.count(b"\n") == 1
 
 
-def test_a_database_that_goes_away_is_a_sentence_for_each_call(line: _Line, house: House) -> None:
+def test_a_database_that_goes_away_raises_a_clear_error_for_each_call(line: _Line, house: House) -> None:
     line.hello()
     house.scheduler.add_job("job", Manual(), Command(argv=("true",)))
     for path in house.scheduler.path.parent.glob("halo.db*"):

@@ -191,7 +191,7 @@ class _FakeChanges(ClockChanges):
 
 
 @pytest.mark.usefixtures("qapp")
-def test_the_loop_ticks_at_once_when_the_kernel_tells_that_the_clock_was_set(
+def test_the_loop_ticks_at_once_when_the_kernel_reports_that_the_clock_was_set(
     scheduler: Scheduler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changes = _FakeChanges()

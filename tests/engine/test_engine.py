@@ -660,7 +660,7 @@ def test_a_faster_pace_counts_at_once_and_a_slower_one_after_the_next_run(bench:
 # --- Downtime, sleep, clock changes ------------------------------------------------------------------
 
 
-def test_an_interrupted_slot_is_used_up_and_told(bench: Bench) -> None:
+def test_an_interrupted_slot_is_used_up_and_reported(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.tick(_HOUR)
     bench.crash()
@@ -986,7 +986,7 @@ def test_a_takeover_between_claim_and_start_is_noticed(bench: Bench, monkeypatch
     other.close()
 
 
-def test_a_commit_that_fails_is_done_again_as_a_whole(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_fails_is_repeated_completely(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = bench.scheduler.add_job("ended", Every("1m"))
     overdue = bench.scheduler.add_job(
         "overdue", Every("1m"), policy=Policy(time_limit="10s", backoff=Backoff.none())

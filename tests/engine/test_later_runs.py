@@ -115,7 +115,7 @@ def test_it_is_shown_wherever_the_next_run_is(bench: Bench) -> None:
     assert _words(bench, hourly) == "paused, manual run in 30 min"
 
 
-def test_many_planned_runs_are_told_in_one_sentence(bench: Bench) -> None:
+def test_many_planned_runs_are_described_in_one_sentence(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Manual())
     for hour in range(1, 6):
         bench.scheduler.trigger(job_id, at=START + hour * _HOUR)

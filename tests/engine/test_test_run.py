@@ -117,7 +117,7 @@ def test_output_comes_while_it_runs(stage: Stage, tmp_path: Path) -> None:
     assert (stage.printed, ended.outcome, ended.exit_code) == (b"first\nsecond\n", Outcome.SUCCESS, 0)
 
 
-def test_a_failure_tells_its_exit_code(stage: Stage) -> None:
+def test_a_failure_shows_its_exit_code(stage: Stage) -> None:
     ended = stage.run(Command(argv=("sh", "-c", "exit 3")))
     assert (ended.outcome, ended.exit_code, message_words(ended.message)) == (
         Outcome.FAILURE,

@@ -468,7 +468,7 @@ def test_a_retry_that_is_given_up_leaves_the_error_count(bench: Bench) -> None:
     assert bench.job(job_id).errors == 0
 
 
-def test_a_clock_that_goes_back_makes_no_deadline_longer(bench: Bench) -> None:
+def test_a_clock_set_back_makes_no_deadline_longer(bench: Bench) -> None:
     job_id = _add(bench, deadline="10m")
     bench.tick(2 * _HOUR)
     bench.tick(-30 * _MINUTE)

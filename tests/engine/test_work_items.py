@@ -191,7 +191,7 @@ def _run_and_block(shop: AgentShop) -> Run:
     return shop.end_of(run_id)
 
 
-def test_a_source_that_cannot_be_told_leaves_a_note_and_the_outcome(
+def test_a_source_that_cannot_be_reported_leaves_a_note_and_the_outcome(
     shop: AgentShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Settlement, "PAUSES_S", (0.0, 0.0))
@@ -204,7 +204,7 @@ def test_a_source_that_cannot_be_told_leaves_a_note_and_the_outcome(
     assert (shop.folder / "items" / "in-progress" / "a.md").exists()
 
 
-def test_a_source_that_can_be_told_at_the_third_time_is_reported(
+def test_a_source_that_can_be_reported_at_the_third_time_is_reported(
     shop: AgentShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = shop.items(a="# Fix it")

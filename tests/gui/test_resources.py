@@ -56,7 +56,7 @@ def _contrast(one: QColor, other: QColor) -> float:
 
 @pytest.mark.parametrize("name", _NAMES)
 @pytest.mark.parametrize("size", [16, 24, 64])
-def test_an_icon_is_drawn_whole_at_every_size(name: str, size: int) -> None:
+def test_an_icon_is_drawn_completely_at_every_size(name: str, size: int) -> None:
     image = _drawn(name, size)
     solid = [colour for colour in _pixels(image) if colour.alphaF() > 0.4]
     # The three dots are the smallest figure: some two of a hundred points.
@@ -108,7 +108,7 @@ def test_two_states_of_the_tray_differ_without_colour(one: str, other: str) -> N
 
 @pytest.mark.parametrize("name", _TRAY)
 @pytest.mark.parametrize("panel", [_WHITE, _DARK], ids=["light", "dark"])
-def test_a_tray_icon_stands_out_on_the_panel(name: str, panel: QColor) -> None:
+def test_a_tray_icon_contrasts_with_the_panel(name: str, panel: QColor) -> None:
     seen = [
         colour for colour in _pixels(_drawn(name)) if colour.alpha() == 255 and _contrast(colour, panel) >= 3
     ]

@@ -226,7 +226,7 @@ def test_without_an_entry_no_command_is_current(folder: Path) -> None:
     assert not XdgAutostart(folder=folder).is_current(["halo"])
 
 
-def test_the_entry_is_replaced_whole_and_is_the_users_own(folder: Path) -> None:
+def test_the_entry_is_replaced_completely_and_belongs_to_the_user(folder: Path) -> None:
     autostart = XdgAutostart(folder=folder)
     autostart.turn_on(["one"])
     before = (folder / "halo-scheduler.desktop").stat().st_ino

@@ -240,7 +240,7 @@ def test_a_path_that_is_none_is_refused_before_it_is_sent() -> None:
         method_call(Callee("org.example.Some", "no path", "org.example.Some"), "Close")
 
 
-def test_logind_tells_of_waking_up_but_not_of_going_to_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logind_reports_waking_up_but_not_of_going_to_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     received: list[Message] = []
 
     def receive(

@@ -122,7 +122,7 @@ def test_an_unhandled_error_is_kept_without_secrets(database: Path, where: str, 
     assert "hunter2" not in crash.text
 
 
-def test_the_doctor_tells_of_a_crash_and_its_report_has_the_stacks_only(database: Path) -> None:
+def test_the_doctor_reports_a_crash_and_its_report_has_the_stacks_only(database: Path) -> None:
     with pytest.raises(ValueError, match="Anna"), crash_file(database, "test", "1"):
         raise ValueError("the job of Anna")
     shown = CliRunner().invoke(halo, ["doctor"]).stdout

@@ -180,7 +180,7 @@ def test_a_folder_that_may_not_be_read_is_not_followed(
     assert desk.events.follow({str(tmp_path): False}) == set()
 
 
-def test_used_up_watches_are_told_once_and_tried_again(
+def test_used_up_watches_are_reported_once_and_tried_again(
     desk: _Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def observer() -> None:

@@ -51,7 +51,7 @@ def test_a_mark_outlives_a_cleared_environment_and_forbids_nothing() -> None:
     assert done.stdout.splitlines() == [str((mark_of("run"), _UNLIMITED)), str((_UNLIMITED, _UNLIMITED))]
 
 
-def test_a_mark_is_read_where_the_kernel_refuses_to_tell_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mark_is_read_where_the_kernel_does_not_report_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it does for a process that changed its user, or where root lacks a capability."""
 
     def refuse(*_: object) -> None:

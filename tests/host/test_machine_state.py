@@ -145,7 +145,7 @@ def test_a_battery_that_gets_empty_is_used(tmp_path: Path) -> None:
     ("status", "on_mains"),
     [("Charging", True), ("Full", True), ("Not charging", True), ("Unknown", None), ("", None)],
 )
-def test_without_a_word_on_the_plug_the_battery_tells(
+def test_without_a_word_on_the_plug_the_battery_decides(
     tmp_path: Path, status: str, on_mains: bool | None
 ) -> None:
     assert supplies_say(_supplies(tmp_path, BAT0={**_BATTERY, "status": status})) is on_mains
@@ -244,13 +244,13 @@ def test_nonsense_is_not_believed(buses: Buses) -> None:
             assert mutter_says() is None
 
 
-def test_logind_counts_from_when_the_desktop_told_it(buses: Buses) -> None:
+def test_logind_counts_from_when_the_desktop_reported_it(buses: Buses) -> None:
     with LoginService(buses, is_idle=True, idle_since_us=100_000_000):
         assert logind_says(lambda: 160.5) == 60_500
         assert logind_says(lambda: 99.0) == 0
 
 
-def test_a_desktop_that_never_told_logind_may_never_do_so(buses: Buses) -> None:
+def test_a_desktop_that_never_reported_to_logind_may_never_do_so(buses: Buses) -> None:
     for is_idle in (False, True):
         with LoginService(buses, is_idle=is_idle, idle_since_us=0):
             assert logind_says() is None
@@ -270,11 +270,11 @@ def _print(text: str) -> tuple[str, ...]:
     return sys.executable, "-S", "-c", f"print({text!r})"
 
 
-def test_macos_tells_in_nanoseconds() -> None:
+def test_macos_reports_nanoseconds() -> None:
     assert ioreg_says(_print('  | |   "HIDIdleTime" = 65000000000\n "Other" = 1')) == 65_000
 
 
-def test_a_macos_that_does_not_tell_is_not_known() -> None:
+def test_a_macos_that_does_not_report_is_unknown() -> None:
     assert ioreg_says(_print('"HIDIdle" = yes')) is None
     assert ioreg_says(("/nowhere/ioreg",)) is None
 

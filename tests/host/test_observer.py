@@ -137,7 +137,7 @@ def test_the_network_manager_is_followed(buses: Buses, observer: SourceObserver,
         assert told.next() == {Happening.NETWORK}
 
 
-def test_mutter_is_asked_to_tell_of_each_absence(
+def test_mutter_is_asked_to_report_each_absence(
     buses: Buses, session_observer: SourceObserver, told: _Told
 ) -> None:
     with MutterService(buses) as mutter:
@@ -161,7 +161,7 @@ def test_a_restarted_mutter_is_queried_again(
         assert told.next() == {Happening.IDLE}
 
 
-def test_the_screen_saver_tells_of_absence(
+def test_the_screen_saver_reports_absence(
     buses: Buses, session_observer: SourceObserver, told: _Told
 ) -> None:
     with ScreenSaverService(buses) as saver:
@@ -171,7 +171,7 @@ def test_the_screen_saver_tells_of_absence(
         assert told.next() == {Happening.IDLE}
 
 
-def test_logind_tells_of_absence(buses: Buses, observer: SourceObserver, told: _Told) -> None:
+def test_logind_reports_absence(buses: Buses, observer: SourceObserver, told: _Told) -> None:
     with LoginService(buses) as logind:
         observer.follow(_IDLE)
         assert told.next() == {Happening.IDLE}

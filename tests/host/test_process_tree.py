@@ -229,7 +229,7 @@ def test_the_mark_of_another_users_process_counts_for_nothing(start: Start) -> N
             foreign.kill()
 
 
-def test_marked_processes_are_told_by_run_in_order(start: Start) -> None:
+def test_marked_processes_are_grouped_by_run_in_order(start: Start) -> None:
     first, second, other = start("exec sleep 60"), start("exec sleep 60"), start("exec sleep 60", _OTHER)
     start("exec sleep 60", _ANOTHER)
     expected = {_RUN: sorted([first.pid, second.pid]), _OTHER: [other.pid]}

@@ -170,7 +170,7 @@ def test_a_token_is_kept_with_its_source(scheduler: Scheduler) -> None:
         ({"policy": {"time_limit": "soon"}}, "policy.time_limit: "),
     ],
 )
-def test_a_change_that_cannot_be_is_refused_whole(
+def test_a_change_that_cannot_be_is_refused_entirely(
     scheduler: Scheduler, changes: dict[str, Any], sentence: str
 ) -> None:
     scheduler.add_job("job", Manual(), ACTIONS[0])
@@ -201,7 +201,7 @@ def test_a_change_of_one_daily_limit_keeps_the_other(scheduler: Scheduler) -> No
     assert job_named(scheduler, "job").policy.caps == Caps(cost_per_day=2)
 
 
-def test_another_backoff_is_given_as_a_whole(scheduler: Scheduler) -> None:
+def test_another_backoff_is_given_completely(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual(), Command(argv=("x",)))
     call(scheduler, "edit_job", job="job", policy={"backoff": {"kind": "none"}})
     assert job_named(scheduler, "job").policy.backoff == Backoff.none()
@@ -243,7 +243,7 @@ def test_a_job_is_created_with_conditions_and_next_jobs(scheduler: Scheduler) ->
     assert job.status_reason is StatusReason.ASSISTANT
 
 
-def test_next_jobs_are_replaced_as_a_whole_and_the_job_needs_a_review(scheduler: Scheduler) -> None:
+def test_next_jobs_are_replaced_together_and_the_job_needs_a_review(scheduler: Scheduler) -> None:
     report, mend = (scheduler.add_job(name, Manual()) for name in ("report", "mend"))
     scheduler.add_job("job", Manual(), ACTIONS[0], followers=[Follower(job_id=report)])
     scheduler.remove_job(report)
@@ -288,7 +288,7 @@ def test_surroundings_that_cannot_be_are_refused(
     assert scheduler.list_jobs() == before
 
 
-def test_parameters_are_declared_and_changed_as_a_whole(scheduler: Scheduler) -> None:
+def test_parameters_are_declared_and_changed_together(scheduler: Scheduler) -> None:
     new = {"name": "job", "schedule": {"kind": "manual"}, "action": {"kind": "command", "argv": ["true"]}}
     seen = call(scheduler, "create_job", **new, parameters={"mode": "full"})
     assert seen["job"]["parameters"] == {"mode": "full"}

@@ -379,7 +379,7 @@ def test_why_knows_every_reason(scheduler: Scheduler, reason: SkipReason) -> Non
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
-def test_an_assistant_can_tell_its_pause_from_a_persons(scheduler: Scheduler) -> None:
+def test_an_assistant_can_distinguish_its_pause_from_a_persons(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Every("15m"))
     assert call(scheduler, "get_job", job="job")["paused_by_assistant"] is None
     with scheduler.acting_as(Actor.assistant("claude-code")):

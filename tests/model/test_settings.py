@@ -184,7 +184,7 @@ def test_an_agent_of_another_name_is_refused_with_those_that_are_known() -> None
         (["tool", "@{prompt_file}"], Delivery.FILE),
     ],
 )
-def test_the_arguments_tell_how_the_prompt_is_given(argv: list[str], delivery: Delivery) -> None:
+def test_the_arguments_show_how_the_prompt_is_given(argv: list[str], delivery: Delivery) -> None:
     assert Agent(name="x", argv=tuple(argv)).delivery is delivery
 
 

@@ -91,7 +91,9 @@ def test_an_unknown_job_refuses(store: Store) -> None:
     assert _accept(store) == Refused(SkipReason.DISABLED)
 
 
-def test_events_beyond_the_limit_are_counted_on_the_last_and_told_once(bench: Bench, store: Store) -> None:
+def test_events_beyond_the_limit_are_counted_on_the_last_and_reported_once(
+    bench: Bench, store: Store
+) -> None:
     _add(bench)
     for number in range(MOST_WAITING):
         _accept(store, str(number))

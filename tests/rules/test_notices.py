@@ -106,7 +106,7 @@ def _with(notify: Notify) -> Job:
     return replace(_JOB, policy=Policy(notify=notify))
 
 
-def test_a_failure_tells_why_and_when_it_is_retried() -> None:
+def test_a_failure_explains_why_and_when_it_is_retried() -> None:
     assert _told(_run(_BAD)) == Notice(
         kind=NoticeKind.FAILED,
         title="backup failed",
@@ -218,7 +218,7 @@ def test_a_long_manual_run_is_reported() -> None:
     assert (succeeded.title, succeeded.text) == ("backup succeeded", "Took 1 min 1 s.")
 
 
-def test_test_runs_and_active_runs_are_never_told() -> None:
+def test_test_runs_and_active_runs_are_never_notified() -> None:
     assert _kind(_run(_BAD, trigger=Trigger.TEST, took_ms=_HOUR), job=_with(Notify.ALL)) is None
     running = replace(_run(Outcome.RUNNING), finished_at=None)
     assert _kind(running, job=_with(Notify.ALL)) is None
@@ -255,14 +255,14 @@ def _disabled(job: Job = _JOB, **changes: object) -> Job:
     return replace(job, **{**changed, **changes})  # type: ignore[arg-type]  # one mapping for all kinds
 
 
-def test_a_job_that_disabled_itself_always_tells() -> None:
+def test_a_job_disabled_by_failures_always_notifies() -> None:
     notice = _told(_run(_BAD, slot=5), _run(_BAD, slot=4), job=_disabled(_with(Notify.NONE)))
     assert notice is not None
     assert notice.kind is NoticeKind.DISABLED
     assert (notice.title, notice.text) == ("backup was disabled after 5 failures", "Exit code 1.")
 
 
-def test_a_job_that_cannot_be_planned_tells_that_it_was_disabled() -> None:
+def test_a_job_that_cannot_be_planned_shows_that_it_was_disabled() -> None:
     job = _disabled(errors=0, last_error="its next run could not be planned")
     notice = _told(_run(_OK), job=job)
     assert notice is not None
@@ -270,7 +270,7 @@ def test_a_job_that_cannot_be_planned_tells_that_it_was_disabled() -> None:
     assert notice.text == "Its next run could not be planned."
 
 
-def test_only_the_run_that_disabled_a_job_tells_it() -> None:
+def test_only_the_run_that_disabled_a_job_reports_it() -> None:
     assert _kind(_run(_BAD, slot=4), _run(_BAD, slot=3), job=_disabled(last_run_at=_NOW)) is None
     by_hand = _run(_BAD, trigger=Trigger.MANUAL)
     assert _kind(by_hand, _run(_BAD, slot=5), job=_disabled()) is None
@@ -338,7 +338,7 @@ def test_a_downtime_notice_counts_only_actual_runs(caught_up: int, missed: int, 
     assert notice.text == text
 
 
-def test_a_mere_restart_is_not_told_unless_something_was_missed() -> None:
+def test_a_mere_restart_is_not_notified_unless_something_was_missed() -> None:
     restart = replace(_gap("2026-11-16T06:47Z", "2026-11-16T06:49Z"), caught_up=1, missed=0)
     assert gap_notice(restart) is None
     assert gap_notice(replace(restart, missed=1)) is not None
@@ -440,18 +440,18 @@ def test_a_question_is_reported_however_the_run_ended(outcome: Outcome, trigger:
     assert notice.text == "Which branch? ↵ main or next?"
 
 
-def test_a_question_is_not_told_where_nothing_is_to_be_told() -> None:
+def test_a_question_is_not_notified_where_notifications_are_off() -> None:
     assert _told(_run(_OK), job=_with(Notify.NONE), question=_QUESTION) is None
     job = _with(Notify.SETTINGS)
     assert _told(_run(_OK), job=job, settings=Settings(notify=Notify.NONE), question=_QUESTION) is None
 
 
-def test_a_question_that_is_settled_by_now_is_not_told() -> None:
+def test_a_question_settled_meanwhile_is_not_notified() -> None:
     settled = replace(_QUESTION, state=QuestionState.ANSWERED)
     assert _told(_run(_OK), question=settled) is None
 
 
-def test_a_question_of_a_run_that_disabled_its_job_tells_both() -> None:
+def test_a_question_of_a_run_that_disabled_its_job_reports_both() -> None:
     job = replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, errors=5)
     notice = _told(_run(_BAD), job=job, question=_QUESTION)
     assert notice is not None
@@ -514,7 +514,7 @@ def test_unmet_conditions_are_reported_once_a_day_like_a_failure() -> None:
 
 
 @pytest.mark.parametrize("reason", [SkipReason.QUIET_TIME, SkipReason.NO_WORK, SkipReason.NEEDS_INPUT])
-def test_a_skip_that_the_user_asked_for_is_not_told(reason: SkipReason) -> None:
+def test_a_skip_that_the_user_requested_is_not_notified(reason: SkipReason) -> None:
     assert _told(_skipped(reason, "it was due in the quiet hours Nights"), job=_with(Notify.ALL)) is None
 
 
@@ -550,6 +550,6 @@ def test_a_removed_next_job_is_reported_with_the_causing_run() -> None:
     assert chain_notices(run, _with(Notify.NONE), [gone], Settings()) == []
 
 
-def test_a_slot_skipped_for_an_open_question_is_not_told_again() -> None:
+def test_a_slot_skipped_for_an_open_question_is_not_notified_again() -> None:
     skipped = replace(_run(Outcome.SKIPPED), reason=SkipReason.NEEDS_INPUT)
     assert _told(skipped) is None

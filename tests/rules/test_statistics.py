@@ -193,7 +193,7 @@ def test_a_page_after_a_run_that_is_gone_is_empty(full: tuple[Scheduler, str, st
     assert full[0].get_run_log(before="gone") == []
 
 
-def test_runs_of_all_jobs_stand_by_their_time_and_those_of_one_as_recorded(scheduler: Scheduler) -> None:
+def test_runs_of_all_jobs_are_sorted_by_their_time_and_those_of_one_as_recorded(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Manual())
     # The clock went back between the two.
     _log(scheduler, _run("first", job_id, START + _HOUR), _run("second", job_id, START))

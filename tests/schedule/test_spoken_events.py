@@ -57,7 +57,7 @@ def test_phrases_that_people_type_name_events(phrase: str, event: Schedule) -> N
     assert parse_schedule(phrase, now_ms=_NOW) == event
 
 
-def test_events_and_times_stand_in_one_phrase() -> None:
+def test_events_and_times_can_share_one_phrase() -> None:
     found = parse_schedule('every hour; at login; when a file appears in "/a;b"', now_ms=_NOW)
     assert schedules_of(found) == (Every("1h"), _LOGIN, OnFile("/a;b"))
 

@@ -86,7 +86,7 @@ def test_it_may_give_lines_of_any_system_and_the_default_as_it_is(scheduler: Sch
     assert scheduler.runs.waiting_of(job_id) is not None
 
 
-def test_a_person_gives_a_run_what_they_like(scheduler: Scheduler) -> None:
+def test_a_person_may_give_a_run_any_values(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("ask", Manual(), _TRUE, parameters={"mode": "full"})
     assert scheduler.trigger(job_id, parameters={"mode": "a\u200b"}, input=b"\x1b[31m\xff")
 

@@ -237,7 +237,7 @@ def test_conditions_that_a_job_has_already_are_not_asked_for(
     assert scheduler.imports.plan(Drafts(jobs=(_draft("a", policy=policy),))).unchanged == ("a",)
 
 
-def test_progress_is_told_up_to_the_last_job(scheduler: Scheduler) -> None:
+def test_progress_is_reported_up_to_the_last_job(scheduler: Scheduler) -> None:
     plan = scheduler.imports.plan(Drafts(jobs=tuple(_draft(f"job {number}") for number in range(501))))
     told: list[int] = []
     scheduler.imports.apply(plan, progress=told.append)

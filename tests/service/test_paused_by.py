@@ -123,7 +123,7 @@ def test_resuming_all_leaves_alone_an_unreviewed_job(bench: Bench) -> None:
     assert _job(bench, unseen).status_reason is _ASSISTANT
 
 
-def test_a_disabled_job_that_an_assistant_edited_tells_of_the_assistant(bench: Bench) -> None:
+def test_a_disabled_job_that_an_assistant_edited_reports_the_assistant(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), enabled=False)
     bench.scheduler.update_job(job_id, description="new", paused_by=_ASSISTANT)
     job = _job(bench, job_id)

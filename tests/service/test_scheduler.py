@@ -127,7 +127,7 @@ def test_an_update_changes_only_the_given_fields(bench: Bench) -> None:
         {"metadata": {"a": 5}},
     ],
 )
-def test_an_invalid_update_is_refused_whole(bench: Bench, changes: dict[str, Any]) -> None:
+def test_an_invalid_update_is_refused_entirely(bench: Bench, changes: dict[str, Any]) -> None:
     bench.scheduler.add_job("other", Manual())
     job_id = bench.scheduler.add_job("job", Every("1h"))
     before = bench.scheduler.get_job(job_id)
@@ -507,7 +507,7 @@ def test_backups_are_made_and_listed(bench: Bench) -> None:
     assert bench.scheduler.backups.list() == [backup]
 
 
-def test_many_changes_at_once_are_told_as_one(bench: Bench) -> None:
+def test_many_changes_at_once_are_described_as_one(bench: Bench) -> None:
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
     ids = bench.scheduler.add_jobs([{"name": f"{index}", "schedule": Manual()} for index in range(20)])
@@ -539,7 +539,7 @@ def _check(bench: Bench, job_id: str) -> SkipReason | None:
     return found.skip_reason
 
 
-def test_check_tells_whether_a_job_would_start_and_why_not(bench: Bench, tmp_path: Path) -> None:
+def test_check_reports_whether_a_job_would_start_and_why_not(bench: Bench, tmp_path: Path) -> None:
     scheduler = bench.scheduler
     plain = scheduler.add_job("plain", Every("1h"))
     assert _check(bench, plain) is SkipReason.NOT_DUE
@@ -562,7 +562,7 @@ def test_check_tells_whether_a_job_would_start_and_why_not(bench: Bench, tmp_pat
         scheduler.check("unknown")
 
 
-def test_check_tells_of_limits_and_quiet_hours(bench: Bench) -> None:
+def test_check_reports_limits_and_quiet_hours(bench: Bench) -> None:
     scheduler = bench.scheduler
     scheduler.set_group_limit("web", 1)
     first = scheduler.add_job("first", Manual(), group="web")

@@ -337,7 +337,7 @@ def test_a_webhook_with_fields_of_its_own_is_read_back() -> None:
     assert read_job(write_job(spec, {}).encode()).spec == spec
 
 
-def test_a_wrong_parameter_of_a_schedule_is_told_with_its_place() -> None:
+def test_a_wrong_parameter_of_a_schedule_is_reported_with_its_place() -> None:
     with pytest.raises(FileError, match="must be") as refusal:
         read_job(
             b"version: 2\nname: tea\nparameters: {mode: full}\naction: {kind: command, argv: ['true']}\n"

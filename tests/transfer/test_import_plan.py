@@ -155,7 +155,7 @@ def test_the_anchor_is_kept_unless_the_file_sets_it() -> None:
     )
 
 
-def test_changes_are_told_field_by_field() -> None:
+def test_changes_are_reported_field_by_field() -> None:
     before = _spec("a", policy=Policy(retry=Retry(attempts=1)), metadata={"k": "1"}, description="old")
     after = _draft(
         "a", schedule=Cron("@daily"), policy=Policy(retry=Retry(attempts=2), max_errors=9), group="g"
@@ -237,7 +237,7 @@ def test_a_long_chain_falls_at_once() -> None:
     assert plan.is_empty
 
 
-def test_far_too_many_faults_refuse_it_whole() -> None:
+def test_far_too_many_faults_refuse_it_entirely() -> None:
     circle = [_draft(f"j{number}", f"j{(number + 1) % 9_000}") for number in range(9_000)]
     refusal = "followers: j0 → j1 → .* these jobs would start each other .* of more than 1000 faults"
     with at_most_ms(2_000), pytest.raises(FileError, match=refusal):
@@ -295,7 +295,7 @@ def test_a_cycle_through_stored_jobs_is_refused_too() -> None:
     assert plan.is_empty
 
 
-def test_a_long_cycle_is_told_by_its_ends() -> None:
+def test_a_long_cycle_is_described_by_its_ends() -> None:
     plan = _plan(*(_draft(f"j{number}", f"j{(number + 1) % 1_000}") for number in range(1_000)))
     assert len(plan.faults) == 1_000
     assert "j0 → j1 → j2 → j3 → … → j998 → j999 → j0:" in _faults(plan)[0]

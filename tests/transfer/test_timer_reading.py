@@ -122,7 +122,7 @@ def test_the_start_of_the_computer_and_of_the_session_are_events(setting: str, e
     assert draft.spec.schedule == event
 
 
-def test_events_stand_beside_the_times_of_a_timer() -> None:
+def test_events_are_combined_with_the_times_of_a_timer() -> None:
     (draft,) = _read("[Timer]\nOnBootSec=15min\nOnUnitActiveSec=1d\n").jobs
     assert describe(draft.spec.schedule) == "every day; 15 minutes after boot"
 

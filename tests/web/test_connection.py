@@ -146,7 +146,7 @@ def test_a_head_has_at_most_256_kb(before: bytes) -> None:
         _read(before * 3_000 + _OK + header * 5 + b"\r\n")
 
 
-def test_a_connection_that_ends_tells_whether_a_response_had_begun() -> None:
+def test_a_connection_that_ends_reports_whether_a_response_had_begun() -> None:
     with pytest.raises(RemoteDisconnected):
         _read(b"")
     for raw in (b"H", b"HTTP/1.1 100 Continue\r\n\r\n", _OK, _OK + b"Content-Length: 0\r\n"):
@@ -157,7 +157,7 @@ def test_a_connection_that_ends_tells_whether_a_response_had_begun() -> None:
 @pytest.mark.parametrize(
     ("raw", "expected"), [(b"", RemoteDisconnected), (b"HTTP/1.1 2", ConnectionResetError)]
 )
-def test_a_connection_that_is_reset_tells_whether_a_response_had_begun(
+def test_a_connection_that_is_reset_reports_whether_a_response_had_begun(
     raw: bytes, expected: type[Exception]
 ) -> None:
     with (

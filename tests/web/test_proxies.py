@@ -58,7 +58,7 @@ def site() -> Iterator[Site]:
         ({"http_proxy": "http://p.test", "NO_PROXY": "10.1.2.3"}, "http://10.1.2.3/", None),
     ],
 )
-def test_the_environment_tells_which_proxy_leads_there(
+def test_the_environment_determines_which_proxy_is_used(
     environment: dict[str, str], url: str, place: str | None
 ) -> None:
     proxy = Proxies(environment).find(Address.read(url))

@@ -115,7 +115,7 @@ def test_without_a_time_the_plan_is_reported(morning: Morning) -> None:
     assert answer.sentences == ("Next: 08:15 (every 15 minutes).",)
 
 
-def test_without_an_engine_that_is_told_first(morning: Morning) -> None:
+def test_without_an_engine_that_is_reported_first(morning: Morning) -> None:
     morning.add()
     morning.scheduler.stop()
     assert _now(morning)[1][0] == "Halo isn't running, so no jobs run."
@@ -150,7 +150,7 @@ def test_a_job_with_a_waiting_chain_run_is_waiting(morning: Morning) -> None:
     assert morning.scheduler.jobs.why(cause).verdict is Verdict.NOT_PLANNED
 
 
-def test_conditions_are_told_as_they_are_at_the_moment(
+def test_conditions_are_described_by_their_current_state(
     morning: Morning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     morning.add(policy=Policy(conditions=(DISK, replace(DISK, path="/mnt/other"))))

@@ -87,7 +87,7 @@ def test_the_run_of_an_event_names_it(bench: Bench) -> None:
     assert "Its event: one that no longer exists (2)." in _said(bench, START + _MINUTE)
 
 
-def test_a_waiting_event_is_told(bench: Bench) -> None:
+def test_a_waiting_event_is_reported(bench: Bench) -> None:
     bench.scheduler.add_job("job", _LOGIN, job_id="job")
     _happen(bench)
     bench.tick()

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 # --- Nobody was awake ----------------------------------------------------------------------------------------
 
 
-def test_downtime_is_told_while_it_lasts_and_after_it(morning: Morning) -> None:
+def test_downtime_is_reported_while_it_lasts_and_after_it(morning: Morning) -> None:
     morning.add()
     morning.until("8:20")
     morning.scheduler.stop()
@@ -129,7 +129,7 @@ def test_a_pause_is_reported_with_its_ends(morning: Morning) -> None:
     )
 
 
-def test_a_longer_pause_over_a_shorter_one_is_told_from_where_it_began(morning: Morning) -> None:
+def test_a_longer_pause_over_a_shorter_one_begins_at_its_own_start(morning: Morning) -> None:
     morning.add()
     morning.scheduler.pause_job(morning.job_id, until=at("8:20"))
     morning.until("8:10")
@@ -249,7 +249,7 @@ def test_a_time_of_the_minute_in_which_it_was_made_counts_if_it_came_later(morni
     assert (answer.verdict, answer.run_id) == (Verdict.RAN, run.id)
 
 
-def test_before_it_existed_there_is_nothing_to_tell(morning: Morning) -> None:
+def test_before_the_job_existed_there_is_nothing_to_explain(morning: Morning) -> None:
     morning.add()
     assert morning.said("7:45") == (
         Verdict.BEFORE_IT_EXISTED,

@@ -225,7 +225,7 @@ def test_a_time_that_is_spread_is_found_by_its_slot(morning: Morning) -> None:
     assert answer.sentences[1].endswith(", with a random delay.")
 
 
-def test_a_minute_with_several_times_tells_each(morning: Morning) -> None:
+def test_a_minute_with_several_times_shows_each(morning: Morning) -> None:
     morning.add(Cron("*/20 * * * * *"))
     for _ in range(12):
         for run in morning.tick(20 * SECOND):

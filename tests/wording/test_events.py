@@ -53,7 +53,7 @@ def test_each_event_has_its_words(event: Schedule, words: str, short: str) -> No
     assert describe_shortly(event) == short
 
 
-def test_events_stand_beside_times() -> None:
+def test_events_are_combined_with_times() -> None:
     both = Several((Entry(Every("1h")), Entry(OnSession(SessionEvent.LOGIN))))
     assert describe(both) == "every hour; at login"
     assert describe_shortly(both) == "every hour, login"

@@ -263,7 +263,7 @@ def test_each_of_several_schedules_is_checked_but_a_used_once_stays_listed() -> 
     assert codes[1] == lint(Cron("0 9 31 * *", timezone="UTC"), now_ms)[0].code
 
 
-def test_schedules_less_than_a_second_apart_are_told_as_a_second() -> None:
+def test_schedules_less_than_a_second_apart_are_described_as_a_second() -> None:
     several = combine([Every("1h"), Entry(Every("1h"), anchor_at=5)])
     (note,) = lint(several, utc_ms("2026-07-01T12:00:00Z"), time_limit_ms=60_000)
     assert note.message.startswith("Runs are 1 second apart")

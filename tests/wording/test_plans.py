@@ -144,7 +144,7 @@ def test_a_hint_names_its_source(source: HintSource, who: str) -> None:
     assert _explained(job)[1] == f"{who} asked for a run at 13:51."
 
 
-def test_advice_that_limits_overrule_is_still_told() -> None:
+def test_advice_that_limits_overrule_is_still_reported() -> None:
     job = replace(
         _JOB,
         hints=Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR, source=HintSource.USER),
@@ -241,7 +241,7 @@ def test_a_plan_of_earlier_advice_does_not_borrow_the_words_of_the_newer() -> No
     [Hints(interval_ms=_MINUTE, expires_at=_NOW), Hints(reason="spent", expires_at=_NOW + _HOUR)],
     ids=["expired", "used up"],
 )
-def test_advice_that_is_over_is_not_told(hints: Hints) -> None:
+def test_advice_that_is_over_is_not_reported(hints: Hints) -> None:
     assert _explained(replace(_JOB, hints=hints)) == ["Next: 14:00 (every 15 minutes)."]
 
 
@@ -394,7 +394,7 @@ def _piled_up(count: int, waiting: Waiting, deadline: int | None = None) -> list
     return _sentences(_due(), chain_waits=chain_waits)
 
 
-def test_several_runs_after_one_job_are_told_as_one() -> None:
+def test_several_runs_after_one_job_are_described_as_one() -> None:
     assert _piled_up(12, MAINS) == ["12 runs after backup wait, the first since 13:38: AC power."]
     assert _piled_up(2, LIMIT, deadline=_NOW + _HOUR) == [
         "2 runs after backup wait, the first since 13:48: limit reached.",
@@ -402,7 +402,7 @@ def test_several_runs_after_one_job_are_told_as_one() -> None:
     ]
 
 
-def test_runs_that_come_faster_than_they_end_are_told_to_pile_up() -> None:
+def test_runs_triggered_faster_than_they_end_are_reported() -> None:
     assert _piled_up(2, BEHIND) == ["2 runs after backup wait, the first since 13:48: one runs at a time."]
     assert _piled_up(3, BEHIND) == [
         "3 runs after backup wait, the first since 13:47: one runs at a time.",
@@ -528,7 +528,7 @@ def test_topics_shown_elsewhere_can_be_left_out() -> None:
     assert waiting.sentences[0] == "It is scheduled for 13:45."
 
 
-def test_pace_and_single_run_tell_their_own_reason_and_end() -> None:
+def test_pace_and_single_run_show_their_own_reason_and_end() -> None:
     pace = Hints(
         interval_ms=5 * _MINUTE, expires_at=_NOW + _HOUR, reason="long queue", source=HintSource.USER
     )

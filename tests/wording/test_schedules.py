@@ -253,7 +253,7 @@ def test_only_a_schedule_that_counts_from_each_end_says_when_the_others_follow()
     assert following_words(Every("1h")) == ""
 
 
-def test_several_schedules_are_told_one_after_the_other() -> None:
+def test_several_schedules_are_described_one_after_the_other() -> None:
     several = combine([Cron("0 9 * * 1-5"), Cron("30 10 * * 6", timezone="Europe/Berlin"), Every("6h")])
     words = "at 09:00 on weekdays; at 10:30 on Saturdays (Europe/Berlin); every 6 hours"
     assert describe(several) == words

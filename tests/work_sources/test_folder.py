@@ -120,7 +120,7 @@ def test_a_file_claimed_by_another_worker_is_lost(base: Path, folder: Folder) ->
     assert folder.claim("a.md", Note("run-2")) is None
 
 
-def test_a_file_that_goes_in_the_last_moment_is_lost(base: Path, folder: Folder) -> None:
+def test_a_file_that_vanishes_in_the_last_moment_is_lost(base: Path, folder: Folder) -> None:
     path = _put(base, "a.md")
 
     class Slow(Note):
@@ -177,7 +177,7 @@ def test_without_its_first_note_nothing_is_moved(base: Path, folder: Folder) -> 
         "{{answer}}.md",
     ],
 )
-def test_a_hostile_name_goes_the_whole_way(name: str, base: Path, folder: Folder) -> None:
+def test_a_hostile_name_is_harmless_from_save_to_window(name: str, base: Path, folder: Folder) -> None:
     _put(base, name, "")
     (ready,) = folder.ready()
     assert ready.id.isprintable()
@@ -363,7 +363,7 @@ def test_folders_on_two_disks_are_reported(base: Path, tmp_path_factory: pytest.
         other.rmdir()
 
 
-def test_a_file_that_cannot_be_read_is_shown_and_told_when_it_is_claimed(
+def test_a_file_that_cannot_be_read_is_shown_and_reported_when_it_is_claimed(
     base: Path, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _put(base, "a.md")

@@ -77,7 +77,7 @@ def test_a_label_removed_in_the_last_moment_is_not_an_error(site: GithubSite, de
     desk.open().settle(_claim(), Verdict.DONE)
 
 
-def test_an_issue_that_is_gone_has_nothing_to_be_told(desk: GithubDesk) -> None:
+def test_nothing_is_reported_to_a_deleted_issue(desk: GithubDesk) -> None:
     desk.open().settle(_claim(), Verdict.FAILED)
     desk.open().settle(Claim(item_id="?", key="run-1"), Verdict.FAILED)
 

@@ -44,7 +44,7 @@ def test_labels_are_short_lines_and_not_too_many() -> None:
         ([], ""),
     ],
 )
-def test_a_label_can_tell_the_priority(labels: list[str], priority: str) -> None:
+def test_a_label_can_set_the_priority(labels: list[str], priority: str) -> None:
     assert priority_in(labels) == priority
 
 
@@ -53,7 +53,7 @@ def test_a_body_is_text_with_any_bytes() -> None:
     assert plain_body(content, len(content)) == ("one\ntwo\ufffd\ufffd\ufffd", "")
 
 
-def test_a_body_of_just_the_longest_is_whole() -> None:
+def test_a_body_of_just_the_longest_is_complete() -> None:
     assert plain_body(b"a" * LONGEST_BODY, LONGEST_BODY) == ("a" * LONGEST_BODY, "")
 
 
@@ -84,7 +84,7 @@ def test_the_first_line_is_the_title_and_a_heading_is_not_repeated(text: str, ti
     assert (said.title, said.body) == (title, body)
 
 
-def test_front_matter_can_tell_title_labels_and_priority() -> None:
+def test_front_matter_can_set_title_labels_and_priority() -> None:
     said = MarkdownText(
         "---\ntitle: 'A: b'\nLabels: [bug, ui ]\npriority: high\n---\n\n# Heading\ntext", "name"
     )
@@ -110,7 +110,7 @@ def test_front_matter_that_says_other_things_is_left_in_the_text(text: str) -> N
     assert (said.body, said.labels) == (text, ())
 
 
-def test_a_comment_tells_how_a_run_ended_without_mentioning_anybody() -> None:
+def test_a_comment_shows_how_a_run_ended_without_mentioning_anybody() -> None:
     run = Run(
         id="run-1",
         job_id="1",

@@ -81,7 +81,7 @@ def test_a_body_in_pieces_is_put_together(site: Site) -> None:
     assert _get(site.page(page)).body == b"one two"
 
 
-def test_a_body_that_ends_with_the_connection_is_whole() -> None:
+def test_a_body_that_ends_with_the_connection_is_complete() -> None:
     with _says(b"HTTP/1.1 200 OK\r\n\r\nall of it") as url:
         assert _get(url).body == b"all of it"
 
@@ -151,7 +151,7 @@ def test_an_endless_redirect_is_reported(site: Site) -> None:
     assert len(site.seen) == 4
 
 
-def test_where_a_redirect_leads_is_told_even_if_that_is_nowhere() -> None:
+def test_where_a_redirect_leads_is_reported_even_if_that_is_nowhere() -> None:
     assert (
         redirect_target("http://a/b/c", Answer(status=302, headers={"location": "d"}, body=b""))
         == "http://a/b/d"

@@ -230,7 +230,7 @@ def test_a_lost_race_for_the_last_item_means_no_work(desk: WorkDesk, site: Githu
     assert desk.claimed() == set()
 
 
-def test_a_source_that_cannot_be_told_keeps_its_note(desk: WorkDesk, site: GithubSite) -> None:
+def test_a_source_that_cannot_be_reported_keeps_its_note(desk: WorkDesk, site: GithubSite) -> None:
     site.add(1)
     desk.open(github_source(site)).claim("a")
     site.token = "another"  # noqa: S105 - of a site that exists for a second

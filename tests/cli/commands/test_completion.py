@@ -136,7 +136,7 @@ def test_runs_are_offered_with_their_outcomes_and_jobs_with_a_word_in_one_line(
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_a_name_that_cannot_be_seen_whole_is_not_offered(
+def test_a_name_that_cannot_be_seen_in_full_is_not_offered(
     shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Scheduler.open() as scheduler:

@@ -50,13 +50,13 @@ def test_a_job_starts_when_files_appear() -> None:
     assert _job().schedule == OnFile("~/Inbox", "*.pdf", settle="10s")
 
 
-def test_a_relative_folder_is_made_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_folder_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     _halo("add", "sort", "--on-file", "in", "--file-event", "vanishes", "--", "true")
     assert _job().schedule == OnFile(str(tmp_path / "in"), on=FileEvent.VANISHES)
 
 
-def test_events_may_be_repeated_and_stand_beside_times() -> None:
+def test_events_may_be_repeated_and_are_combined_with_times() -> None:
     options = ("--every", "1h", "--on", "login", "--on", "boot", "--delay", "5m", "--webhook")
     _halo("add", "job", *options, "--on-overlap", "latest", "--", "true")
     assert tuple(entry.schedule for entry in _job().schedules) == (

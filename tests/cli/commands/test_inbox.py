@@ -45,7 +45,7 @@ def test_an_empty_inbox_says_so() -> None:
     assert json.loads(_halo("inbox", "--json").output) == []
 
 
-def test_questions_are_shown_whole_with_their_job_and_item(scheduler: Scheduler) -> None:
+def test_questions_are_shown_in_full_with_their_job_and_item(scheduler: Scheduler) -> None:
     first = ask(scheduler, _job(scheduler), "Which one?\nThe first\x1b[31m or the second?", work_id="7")
     second = ask(scheduler, _job(scheduler, "other"), "And now?")
     lines = _halo("inbox").output.splitlines()
@@ -124,7 +124,7 @@ def test_a_wrong_one_suggests_the_nearest(scheduler: Scheduler) -> None:
     assert "no open question of 'silent'" in str(_halo("answer", "silent", "x").exception)
 
 
-def test_a_job_that_asks_two_things_needs_to_be_told_which(scheduler: Scheduler) -> None:
+def test_a_job_with_two_questions_needs_to_know_which(scheduler: Scheduler) -> None:
     job_id = _job(scheduler)
     questions = [ask(scheduler, job_id, "One?"), ask(scheduler, job_id, "Two?")]
     done = _halo("answer", "review", "x")

@@ -298,7 +298,7 @@ def test_removing_puts_into_the_trash() -> None:
         assert [job.name for job in scheduler.list_removed()] == ["backup"]
 
 
-def test_without_a_terminal_nothing_is_removed_unless_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_nothing_is_removed_without_yes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halo_scheduler.cli.terminal.terminal._open_terminal", lambda: None)
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Manual())
@@ -309,7 +309,7 @@ def test_without_a_terminal_nothing_is_removed_unless_told_so(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("command", ["run", "cancel", "logs"])
-def test_an_unknown_job_is_told_before_that_nothing_runs(command: str) -> None:
+def test_an_unknown_job_is_reported_before_a_stopped_engine(command: str) -> None:
     error = _halo(command, "nosuchjob").exception
     assert isinstance(error, JobNotFoundError)
     assert str(error) == "there is no job 'nosuchjob'"

@@ -42,7 +42,7 @@ def test_times_are_those_of_the_machine_unless_a_zone_is_given() -> None:
     assert "Sun 28 Mar 2027 09:00" in _show("--cron", "0 9 * * *", "--tz", "Asia/Tokyo", *_FROM)
 
 
-def test_times_in_another_zone_stand_beside_local_ones() -> None:
+def test_times_in_another_zone_are_shown_beside_local_ones() -> None:
     assert _show("--cron", "0 9 * * *", "--tz", "Asia/Tokyo", *_FROM, "-n", "2") == (
         "at 09:00 every day (Asia/Tokyo)\n"
         "\n"
@@ -60,7 +60,7 @@ def test_json_has_epoch_milliseconds() -> None:
     assert [note["code"] for note in data["notes"]] == ["interval-raised"]
 
 
-def test_every_counts_from_now_unless_told() -> None:
+def test_every_counts_from_now_unless_an_anchor_is_given() -> None:
     assert _data("--every", "15m", *_FROM, "-n", "1")["runs"] == [utc_ms("2027-03-27T12:15Z")]
 
 

@@ -51,7 +51,7 @@ def test_a_new_job_says_what_is_missing_until_it_can_be_called() -> None:
     assert "▲" not in _run("edit", "build", "--no-params", "--every", "1h", "--webhook").output
 
 
-def test_an_address_is_shown_whole_once(home: Path) -> None:
+def test_an_address_is_shown_in_full_once(home: Path) -> None:
     first = _webhook("url", "deploy").splitlines()
     assert first[0].startswith("http://127.0.0.1:8787/hook/")
     assert first[1] == f"Try it: curl -X POST {first[0]}"
@@ -98,7 +98,7 @@ def test_switched_on_and_off() -> None:
     assert _data("status")["listening"] is None
 
 
-def test_the_status_says_nothing_of_webhooks_that_nobody_uses() -> None:
+def test_the_status_omits_webhooks_that_no_job_uses() -> None:
     with Scheduler.open() as scheduler:
         scheduler.remove_job(scheduler.list_jobs()[0].id)
     assert "webhooks" not in _run("status").output

@@ -194,7 +194,7 @@ def test_an_editor_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch, e
     assert _job(job_id) == before
 
 
-def test_long_texts_stand_as_they_are(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_shown_unchanged(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompt = "Look at this:\n\n  - one\n# two\n"
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("ask", Manual(), Prompt(text=prompt))

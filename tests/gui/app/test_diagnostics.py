@@ -35,7 +35,7 @@ def test_it_counts_and_names_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("qapp")
-def test_without_the_service_it_tells_the_rest() -> None:
+def test_without_the_service_it_shows_the_rest() -> None:
     text = diagnostics_text(None, Path.home() / "data")
     assert "Engine: not responding" in text
     assert "Data folder: ~/data" in text

@@ -75,7 +75,7 @@ def _is_heard(stage: Stage) -> bool:
     return any(client.is_subscriber for client in stage.server._clients)
 
 
-def test_changes_told_by_the_engine_reach_the_window(stage: Stage, qtbot: QtBot) -> None:
+def test_changes_sent_by_the_engine_reach_the_window(stage: Stage, qtbot: QtBot) -> None:
     stage.server.start()
     stage.link.start()
     stage.thread.begun.emit()
@@ -202,7 +202,7 @@ def test_a_database_that_cannot_be_run_is_retried(
     qtbot.waitUntil(lambda: stage.thread.starts >= 1)
 
 
-def test_a_damaged_database_is_not_tried_again_but_told(
+def test_a_damaged_database_is_not_tried_again_but_reported(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.backend.engine_link._POLL_MS", 10)

@@ -129,7 +129,7 @@ class _Shown:
         self.notices.append(notice)
 
 
-def test_one_notification_tells_of_it_however_many_runs_end_meanwhile(backend: Backend) -> None:
+def test_one_notification_reports_it_however_many_runs_end_meanwhile(backend: Backend) -> None:
     shown = _Shown()
     alerts = Alerts(backend, shown)  # type: ignore[arg-type]  # only shows
     backend.show_trouble(_full())

@@ -74,7 +74,7 @@ def test_limits_that_contradict_each_other_are_refused(bench: Bench) -> None:
     assert desk.error("minRow") == "The minimum must be smaller than the maximum."
 
 
-def test_a_ladder_is_typed_and_told_in_words(bench: Bench) -> None:
+def test_a_ladder_is_typed_and_described_in_words(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("ladder", "10s, 2m")
     assert desk.save().policy.backoff == Backoff.ladder(10_000, 120_000)

@@ -39,7 +39,7 @@ def _tooltip(strip: MonthStrip, place: QPoint) -> str:
     return QToolTip.text().replace("\u2060", "")
 
 
-def test_hovering_a_day_tells_its_times(strip: MonthStrip) -> None:
+def test_hovering_a_day_shows_its_times(strip: MonthStrip) -> None:
     assert _tooltip(strip, strip.day_rect(0, 19).center()) == "Mon 19 Oct: 09:00, 17:00"
     assert _tooltip(strip, strip.day_rect(0, 25).center()) == (
         "Sun 25 Oct: 02:30 …\nThe clocks go back from 03:00 to 02:00"
@@ -58,7 +58,7 @@ def test_screen_readers_get_the_days_as_a_sentence(strip: MonthStrip) -> None:
     )
 
 
-def test_days_with_runs_today_and_clock_changes_look_different(strip: MonthStrip) -> None:
+def test_days_with_runs_today_and_clock_changes_differ(strip: MonthStrip) -> None:
     image = strip.grab().toImage()
     ratio = strip.devicePixelRatioF()
     looks = []

@@ -27,7 +27,7 @@ def test_some_schedules_have_fewer(schedule: Schedule, runs: tuple[int, ...]) ->
     assert (found.runs, found.is_after) == (runs, isinstance(schedule, After))
 
 
-def test_the_notes_tell_of_the_next_clock_change_and_of_the_time_limit() -> None:
+def test_the_notes_name_the_next_clock_change_and_the_time_limit() -> None:
     schedule = Cron("30 2 * * *", "Europe/Berlin")
     found = preview_schedule(schedule, _NOW, anchor_at=0, policy=Policy(time_limit="200000s"))
     assert {note.code for note in found.notes} == {LintCode.CLOCK_CHANGE, LintCode.OVERLAPS_ITSELF}
@@ -90,12 +90,12 @@ def test_the_second_month_is_that_of_a_first_run_far_ahead() -> None:
     assert [(month.month, list(month.days)) for month in found] == [(7, []), (12, [24])]
 
 
-def test_a_dense_day_tells_only_its_first_times() -> None:
+def test_a_dense_day_shows_only_its_first_times() -> None:
     found = preview_schedule(Cron("*/5 * * * *", _BERLIN), _NOW, anchor_at=0).months
     assert found[1].days[31] == Day(("00:00", "00:05", "00:10", "00:15"), has_more=True)
 
 
-def test_the_calendar_tells_when_the_clocks_change() -> None:
+def test_the_calendar_shows_when_the_clocks_change() -> None:
     found = preview_schedule(Cron("30 2 * * 0", _BERLIN), _LATE_OCTOBER, anchor_at=0).months[0]
     assert (found.month, found.today) == (10, 26)
     assert found.days == {25: Day(clock_change="the clocks go back from 03:00 to 02:00")}

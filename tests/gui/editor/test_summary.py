@@ -126,7 +126,7 @@ def test_the_summary_of_next_jobs() -> None:
     assert next_jobs_summary((), ()) == "none"
 
 
-def test_the_delays_after_failures_are_told_in_a_sentence() -> None:
+def test_the_delays_after_failures_are_described_in_a_sentence() -> None:
     assert (
         ladder_words(Backoff.ladder())
         == "Waits 30 s, 1 min, 5 min, 15 min, then 1 h after each further failure."

@@ -38,7 +38,7 @@ def _columns(cards: Choices, width: int) -> int:
     return len({card.x() for card in cards.buttons()})
 
 
-def test_cards_stand_in_as_many_columns_as_have_room_for_their_words(cards: Choices) -> None:
+def test_cards_fill_as_many_columns_as_have_room_for_their_words(cards: Choices) -> None:
     found = set()
     for width in range(900, 200, -20):
         found.add(_columns(cards, width))

@@ -49,7 +49,7 @@ def test_drawing_leaves_the_colours_of_the_theme_alone(chart: DayChart) -> None:
     assert {chart._appearance.colour(tone).alpha() for tone in Tone} == {255}
 
 
-def test_pointing_at_a_day_tells(chart: DayChart, qtbot: QtBot) -> None:
+def test_pointing_at_a_day_shows_its_times(chart: DayChart, qtbot: QtBot) -> None:
     with qtbot.waitSignal(chart.pointed, check_params_cb=lambda bucket: bucket is _BUCKETS[1]):
         QTest.mouseMove(chart, _middle(chart, 1))
     assert chart.accessibleDescription() == "Tue 17 Nov: 12 succeeded, 1 failed"
@@ -107,7 +107,7 @@ def test_a_day_without_runs_is_described() -> None:
     assert bucket_words(_BUCKETS[2]) == "Wed 18 Nov: no runs"
 
 
-def test_a_week_is_told_from_its_first_to_its_last_day() -> None:
+def test_a_week_is_described_from_its_first_to_its_last_day() -> None:
     week = Bucket(_FIRST, _FIRST + timedelta(days=6), Counter({Outcome.MISSED: 2}))
     assert bucket_words(week) == "Mon 16 Nov – Sun 22 Nov: 2 missed"
 

@@ -59,7 +59,7 @@ def test_an_error_is_reported_as_a_sentence_that_leaves_names_alone(error: str, 
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
-def test_a_scheduled_run_tells_when_and_why() -> None:
+def test_a_scheduled_run_shows_when_and_why() -> None:
     run = _run(
         slot_at=_NOW - 65_000, late_ms=65_000, exit_code=3, attempt=2, source=Source.RETRY, note="left one"
     )
@@ -83,7 +83,7 @@ def test_a_manual_run_has_no_slot_and_is_not_late() -> None:
     assert "late" not in facts["Started"]
 
 
-def test_an_active_run_tells_how_long_it_takes_so_far() -> None:
+def test_an_active_run_shows_how_long_it_takes_so_far() -> None:
     run = _run(outcome=Outcome.RUNNING, finished_at=None)
     assert _facts(run, _NOW + 65_700)["Duration"] == "1 min 5 s so far"
 

@@ -286,7 +286,7 @@ def test_an_answer_is_shown_as_soon_as_it_was_given(past: Past, pane: RunPane, q
     assert _words(pane, "questionAnswer") == "main, please"
 
 
-def test_a_run_that_was_given_an_answer_tells_to_what(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+def test_a_run_with_an_answer_names_its_question(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     asking, question = _asked(past)
     run_id = past.scheduler.questions.answer(question.id, "main, please")
     pane.show_run(past.run(asking.job_id, id=run_id, trigger=Trigger.ANSWER), JobName("backup"))

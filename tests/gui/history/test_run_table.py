@@ -54,7 +54,7 @@ def _cells(model: RunTableModel, row: int = 0) -> list[str]:
     return [str(model.index(row, column).data()) for column in Column]
 
 
-def test_a_row_tells_of_its_run(past: Past, model: RunTableModel, qtbot: QtBot) -> None:
+def test_a_row_shows_its_run(past: Past, model: RunTableModel, qtbot: QtBot) -> None:
     job_id = past.job("<i>backup</i>")
     past.run(
         *(job_id, NOW - 5 * MINUTE),

@@ -71,7 +71,7 @@ def test_in_a_low_window_nothing_covers_anything(qtbot: QtBot) -> None:
     assert not [(one, other) for one, other in combinations(places, 2) if one.intersects(other)]
 
 
-def test_with_large_letters_cards_grow_with_their_words_and_stand_below_each_other(qtbot: QtBot) -> None:
+def test_with_large_letters_cards_grow_with_their_words_and_are_below_each_other(qtbot: QtBot) -> None:
     state = EmptyState(Appearance())
     qtbot.addWidget(state)
     usual = state.findChildren(TemplateCard)[0].minimumHeight()

@@ -304,7 +304,7 @@ def test_a_job_that_an_assistant_changed_since_it_was_shown_is_not_resumed(
     assert _status(bench, job_id) is JobStatus.IDLE
 
 
-def test_every_action_has_an_icon_and_tells_its_key(actions: JobActions, window: QWidget) -> None:
+def test_every_action_has_an_icon_and_shows_its_key(actions: JobActions, window: QWidget) -> None:
     for action in window.findChildren(QAction):
         if action.objectName().endswith("Action"):
             assert not action.icon().isNull()

@@ -79,7 +79,7 @@ def test_a_job_from_an_assistant_is_not_resumed_with_all_others() -> None:
     assert not summary.is_all_paused
 
 
-def test_of_many_that_wait_only_the_first_are_told_by_name() -> None:
+def test_of_many_that_wait_only_the_first_are_named() -> None:
     kinds = (("n" * 100, NETWORK), ("b", MAINS), ("c", NETWORK))
     rows = [row_of(make_job(name, next_run_at=NOW, **waits(kind))) for name, kind in kinds]
     waiting = sum_up(rows).waiting

@@ -69,7 +69,7 @@ def test_several_statuses_and_kinds_are_chosen_together(qtbot: QtBot, toolbar: J
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support")
-def test_each_choice_tells_its_number_of_jobs_and_a_click_leaves_the_menu_open(qtbot: QtBot) -> None:
+def test_each_choice_shows_its_number_of_jobs_and_a_click_leaves_the_menu_open(qtbot: QtBot) -> None:
     jobs = [make_job("a", errors=1), make_job("b", action=HttpRequest(url="https://example.com/"))]
     toolbar = JobToolbar(Appearance(), rows=lambda: [row_of(job) for job in jobs])
     qtbot.addWidget(toolbar)
@@ -120,7 +120,7 @@ def test_an_ampersand_in_a_group_is_an_ampersand(toolbar: JobToolbar) -> None:
     assert _action(toolbar, "groupFilterMenu", "r").text() == "r&&d"
 
 
-def test_clearing_shows_everything_and_tells_so_once(qtbot: QtBot, toolbar: JobToolbar) -> None:
+def test_clearing_shows_everything_and_emits_that_once(qtbot: QtBot, toolbar: JobToolbar) -> None:
     toolbar.set_filter(JobFilter("a", frozenset({StatusChoice.OFF}), group="web"))
     told: list[JobFilter] = []
     toolbar.filter_changed.connect(told.append)
@@ -166,7 +166,7 @@ def test_templates_are_offered_beside_new_job_whatever_jobs_there_are(
     assert told.args == [next(iter(TEMPLATES))]
 
 
-def test_every_button_tells_its_name_and_its_key(toolbar: JobToolbar) -> None:
+def test_every_button_shows_its_name_and_its_key(toolbar: JobToolbar) -> None:
     buttons = toolbar.findChildren(QPushButton)
     assert all(button.accessibleName() and button.toolTip() for button in buttons)
     assert "Ctrl+N" in toolbar.new_button.toolTip()

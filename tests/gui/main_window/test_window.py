@@ -363,7 +363,7 @@ def test_the_countdown_changes_the_times_in_sight(qtbot: QtBot, bench: Bench, wi
     assert _text(window, "detailStatus") == "Ready, next run in 5 min"
 
 
-def test_closing_only_hides_and_tells_so(qtbot: QtBot, window: MainWindow) -> None:
+def test_closing_only_hides_and_explains_that(qtbot: QtBot, window: MainWindow) -> None:
     _open(qtbot, window)
     with qtbot.waitSignal(window.closing):
         window.close()
@@ -630,7 +630,7 @@ def test_jobs_deleted_together_are_selected_together_after_undo(
     qtbot.waitUntil(lambda: [row.job.name for row in _view(window).selected_rows()] == ["a", "b"])
 
 
-def test_every_button_tells_its_shortcut_also_after_its_words_changed(
+def test_every_button_shows_its_shortcut_also_after_its_words_changed(
     qtbot: QtBot, bench: Bench, window: MainWindow
 ) -> None:
     job_id = bench.scheduler.add_job("a", Every("1m"), group="Work")
@@ -693,7 +693,7 @@ def test_another_job_of_a_chain_is_one_click_away_and_its_state_stays_true(
     qtbot.waitUntil(lambda: [row.job.name for row in _view(window).selected_rows()] == ["then"])
 
 
-def test_in_a_low_window_with_large_letters_notes_are_whole_and_leave_room(
+def test_in_a_low_window_with_large_letters_notes_are_complete_and_leave_room(
     qtbot: QtBot, window: MainWindow, qapp: QApplication
 ) -> None:
     before = qapp.font()

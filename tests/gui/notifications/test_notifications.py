@@ -221,7 +221,7 @@ def test_a_notice_that_was_closed_is_not_replaced(
     assert server.told[2].replaces == 0
 
 
-def test_two_notices_on_no_job_stand_side_by_side(
+def test_two_notices_on_no_job_are_side_by_side(
     qtbot: QtBot, serve: Serve, notifications: Notifications
 ) -> None:
     server = serve()
@@ -677,7 +677,7 @@ def test_a_next_job_removed_while_it_waits_is_reported_after_the_causing_run(
     assert _kinds(stage).count(NoticeKind.CHAIN_BROKEN) == 1
 
 
-def test_an_alarm_is_reported_once_though_its_thread_and_the_journal_both_tell(
+def test_an_alarm_is_reported_once_though_its_thread_and_the_journal_both_report(
     stage: Stage, qtbot: QtBot
 ) -> None:
     told: list[Notice] = []
@@ -697,7 +697,7 @@ def test_an_alarm_is_reported_once_though_its_thread_and_the_journal_both_tell(
     assert _kinds(stage) == [NoticeKind.STUCK] * 2
 
 
-def test_alarms_from_before_the_program_began_are_not_told(stage: Stage, qtbot: QtBot) -> None:
+def test_alarms_from_before_the_start_are_not_notified(stage: Stage, qtbot: QtBot) -> None:
     for at in (_NOW - 1, _NOW):
         record_alarm(stage.path, Alarm(AlarmKind.SILENT, at))
     stage.backend.tell(Change(ChangeKind.ENGINE))

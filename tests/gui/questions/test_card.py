@@ -33,12 +33,12 @@ def test_it_is_there_only_while_something_is_asked(bar: NeedsYouBar) -> None:
     assert bar.isHidden()
 
 
-def test_one_question_is_told_at_once(bar: NeedsYouBar) -> None:
+def test_one_question_is_notified_at_once(bar: NeedsYouBar) -> None:
     bar.show_questions([("fix", "Which\nbranch?")])
     assert _words(bar) == "fix asks: Which ↵ branch?"
 
 
-def test_several_are_counted_and_told_by_their_jobs(bar: NeedsYouBar) -> None:
+def test_several_are_counted_and_named_by_their_jobs(bar: NeedsYouBar) -> None:
     bar.show_questions([("fix", "a"), ("triage", "b"), ("fix", "c")])
     assert _words(bar) == "3 questions from fix, triage"
 

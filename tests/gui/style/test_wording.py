@@ -184,7 +184,7 @@ def test_one_line_has_no_line_breaks_and_no_direction_marks() -> None:
     assert one_line("a\nb\u202ec") == "a ↵ b\\u202ec"
 
 
-def test_long_lines_of_a_tooltip_are_wrapped_and_short_ones_stay_whole() -> None:
+def test_long_lines_of_a_tooltip_are_wrapped_and_short_ones_stay_complete() -> None:
     assert plain_tooltip("Paused until Wed 18 Nov 2026, 08:00:00\nby its schedule").count("\n") == 1
     assert max(map(len, plain_tooltip("word " * 60).split("\n"))) <= 80
     assert max(map(len, plain_tooltip("x" * 500).split("\n"))) <= 80

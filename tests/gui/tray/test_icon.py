@@ -193,7 +193,7 @@ def test_a_question_asks_for_attention_until_it_is_settled(
     assert _icon(tray).toolTip() == "Next: backup at 08:05"
 
 
-def test_several_questions_are_told_by_their_jobs(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_several_questions_are_named_by_their_jobs(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     first, second = (scheduler.add_job(name, Manual()) for name in ("<b>fix</b>", "triage"))
     for _ in range(2):
         ask(scheduler, first)
@@ -230,7 +230,7 @@ def test_it_is_paused_when_every_job_is(tray: Tray, scheduler: Scheduler, qtbot:
     assert _icon(tray).toolTip() == "All jobs paused"
 
 
-def test_a_pause_with_an_end_tells_it(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_a_pause_with_an_end_shows_it(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.add_job("one", Every("5m"))
     scheduler.pause_all(_NOW + 60 * _MINUTE)
     _read(tray, qtbot)

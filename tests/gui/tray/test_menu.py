@@ -85,7 +85,7 @@ def test_running_jobs_show_progress_and_can_be_stopped(menu: TrayMenu, qtbot: Qt
     assert asked.args == ["run 1"]
 
 
-def test_the_next_ones_tell_how_far_they_are(menu: TrayMenu, qtbot: QtBot) -> None:
+def test_the_next_ones_show_how_far_they_are(menu: TrayMenu, qtbot: QtBot) -> None:
     job = JobName("a", "disk <b>check</b>")
     menu.show_state(TrayState(upcoming=(Upcoming(job, _NOW + 4 * _MINUTE),), job_count=1, active_count=1))
     entry = _action(menu, "trayNextAction0")
@@ -149,7 +149,7 @@ def test_without_anything_to_pause_the_choice_is_off(menu: TrayMenu) -> None:
     assert not _submenu(menu, "trayPauseMenu").menuAction().isEnabled()
 
 
-def test_an_open_menu_keeps_its_entries_and_tells_the_progress(menu: TrayMenu) -> None:
+def test_an_open_menu_keeps_its_entries_and_shows_the_progress(menu: TrayMenu) -> None:
     run = Underway("run 1", JobName("a", "sync"), 0.1)
     menu.show_state(TrayState(running=(run,), runnable=_jobs(2), job_count=2))
     menu.aboutToShow.emit()
@@ -236,7 +236,7 @@ def test_more_waiting_than_fit_are_counted(menu: TrayMenu, qtbot: QtBot) -> None
     assert not any("waiting" in text for text in _texts(menu))
 
 
-def test_the_first_line_tells_the_time_of_a_job_with_a_long_name(menu: TrayMenu) -> None:
+def test_the_first_line_shows_the_time_of_a_job_with_a_long_name(menu: TrayMenu) -> None:
     upcoming = Upcoming(JobName("a", "x" * 200), _NOW + _HOUR)
     running = Underway("run 1", JobName("b", "b"), None)
     menu.show_state(TrayState(running=(running,), upcoming=(upcoming,), job_count=2, active_count=1))

@@ -27,7 +27,7 @@ def test_a_time_typed_over_the_whole_of_another_takes_its_place(qtbot: QtBot) ->
 
 @pytest.mark.qt_log_ignore("This plugin does not support")
 @pytest.mark.usefixtures("styled")
-def test_suggestions_show_whole_rows_below_the_border_of_their_field(qtbot: QtBot) -> None:
+def test_suggestions_show_complete_rows_below_the_border_of_their_field(qtbot: QtBot) -> None:
     field = QLineEdit()
     qtbot.addWidget(field)
     completer = QCompleter(["America/New_York", "America/Nome"], field)

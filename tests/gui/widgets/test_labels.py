@@ -20,7 +20,7 @@ def test_a_text_is_read_without_its_mnemonic(text: str, read: str) -> None:
     assert without_mnemonic(text) == read
 
 
-def test_a_button_tells_its_mnemonic_on_hover_only(qtbot: QtBot) -> None:
+def test_a_button_shows_its_mnemonic_on_hover_only(qtbot: QtBot) -> None:
     made = button("&Copy", name="copyButton")
     qtbot.addWidget(made)
     assert made.accessibleName() == "Copy"

@@ -54,7 +54,7 @@ def reader(past: Past, qtbot: QtBot) -> Reader:
     return made
 
 
-def test_a_run_that_is_over_comes_whole(past: Past, reader: Reader, qtbot: QtBot) -> None:
+def test_a_run_that_is_over_arrives_completely(past: Past, reader: Reader, qtbot: QtBot) -> None:
     run = past.run(past.job(), output=b"all of it")
     reader.feed.follow(run.id)
     qtbot.waitUntil(lambda: reader.ends == 1)

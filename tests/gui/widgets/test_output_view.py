@@ -180,7 +180,7 @@ def test_a_file_that_cannot_be_written_is_reported(view: OutputView, tmp_path: P
     assert "Can't save the output" in child(view, QLabel, "outputNote").text()
 
 
-def test_every_button_has_a_key_and_tells_it(view: OutputView) -> None:
+def test_every_button_has_a_key_and_shows_it(view: OutputView) -> None:
     for name in ("findButton", "wrapButton", "followButton", "copyButton", "saveOutputButton"):
         keys = _button(view, name).shortcut().toString()
         assert keys, name
@@ -192,7 +192,7 @@ def test_there_is_nothing_to_save_in_nothing(view: OutputView) -> None:
     assert not _button(view, "saveOutputButton").isEnabled()
 
 
-def test_the_head_tells_how_much_of_the_output_is_kept(view: OutputView) -> None:
+def test_the_head_shows_how_much_of_the_output_is_kept(view: OutputView) -> None:
     view.feed(b"x" * 262_144)
     view.set_total(12_478_054)
     view.end()

@@ -152,7 +152,7 @@ def test_adding_one_is_a_change_even_of_a_job_that_has_nothing_else(bench: Bench
     assert not desk.editor.has_unsaved_changes()
 
 
-def test_how_things_stand_is_reported_beside_each(bench: Bench) -> None:
+def test_the_state_is_shown_beside_each(bench: Bench) -> None:
     path = PathExists(path="/a")
     bench.scheduler.states |= {
         MainsPower(): _LACKS,
@@ -480,7 +480,7 @@ def test_hostile_names_are_shown_as_they_are(bench: Bench) -> None:
     assert all(one.textFormat() is Qt.TextFormat.PlainText for one in found if one.text())
 
 
-def test_idleness_is_not_offered_where_nothing_tells_of_it(bench: Bench) -> None:
+def test_idle_time_is_not_offered_where_it_cannot_be_detected(bench: Bench) -> None:
     sentence = "Idle time can't be detected on this system."
     bench.scheduler.states[Idle(idle="5m")] = ConditionState(
         is_observable=False, holds=None, sentence=sentence
@@ -495,7 +495,7 @@ def test_idleness_is_not_offered_where_nothing_tells_of_it(bench: Bench) -> None
 
 
 @pytest.mark.usefixtures("large_letters")
-def test_with_large_letters_the_buttons_that_add_a_condition_are_whole(bench: Bench, qtbot: QtBot) -> None:
+def test_with_large_letters_the_buttons_that_add_a_condition_are_not_cut(bench: Bench, qtbot: QtBot) -> None:
     desk = _open(bench, _HOST)
     desk.editor.resize(720, 420)
     offers = desk.find(QWidget, "conditionOffer").findChildren(QAbstractButton)

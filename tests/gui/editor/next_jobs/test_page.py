@@ -136,7 +136,7 @@ def test_a_cycle_through_the_trash_is_seen(bench: Bench) -> None:
     assert _offered(desk, "follower0Job") == {"far (runs before this job)": False}
 
 
-def test_a_long_cycle_is_told_by_its_ends(bench: Bench) -> None:
+def test_a_long_cycle_is_described_by_its_ends(bench: Bench) -> None:
     own = after = _add(bench, "own")
     for number in range(6):
         after = _add(bench, f"job {number}", Follower(job_id=after))

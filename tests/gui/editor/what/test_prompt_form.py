@@ -143,7 +143,7 @@ def test_the_preview_follows_as_one_types(bench: Bench, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: _preview(desk) == "new words")
 
 
-def test_the_preview_tells_its_first_words_while_it_is_folded(bench: Bench) -> None:
+def test_the_preview_shows_its_first_words_while_it_is_folded(bench: Bench) -> None:
     desk = _prompt(bench, "On {{date}}\nread")
     assert desk.summary("promptPreviewFold") == "On 2026-07-14 ↵ read"
 

@@ -184,7 +184,7 @@ def test_switching_sources_keeps_the_input_of_each(bench: Bench) -> None:
     assert not desk.editor.has_unsaved_changes()
 
 
-def test_commands_and_prompts_are_told_how_they_get_at_the_item(bench: Bench) -> None:
+def test_commands_and_prompts_show_how_to_use_the_item(bench: Bench) -> None:
     desk = _command(bench, FolderSource(path="/srv/tasks"))
     names = ("HALO_WORK_ID", "HALO_WORK_TITLE", "HALO_WORK_URL", "HALO_WORK_LABELS", "HALO_WORK_FILE")
     assert all(name in desk.label("workGiven") for name in names)

@@ -87,7 +87,7 @@ def test_each_of_several_chain_runs_shows_its_reason_unless_the_job_does(desk: P
     assert desk.text("chainWaits1") == "A run after “first” has waited since 09:00: limit reached."
 
 
-def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
+def test_runs_after_one_job_that_pile_up_are_described_as_one_and_cancelled_together(
     desk: PaneDesk, qtbot: QtBot
 ) -> None:
     then = desk.scheduler.add_job("then", Manual())
@@ -108,7 +108,7 @@ def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
     assert desk.scheduler.runs.waiting_in_chains()[0].cause_job_id == other
 
 
-def test_the_job_before_tells_too_that_runs_after_it_pile_up(desk: PaneDesk) -> None:
+def test_the_job_before_also_shows_that_runs_after_it_pile_up(desk: PaneDesk) -> None:
     then = desk.scheduler.add_job("then", Manual())
     first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
     other = desk.scheduler.add_job("other", Manual(), followers=(Follower(job_id=then),))

@@ -44,7 +44,7 @@ _PACE: Any = {"interval_ms": 60_000, "expires_at": NOW + 5}
         ),
     ],
 )
-def test_advice_is_told_while_it_counts(hints: Hints, words: str) -> None:
+def test_advice_is_reported_while_it_counts(hints: Hints, words: str) -> None:
     assert hint_line(make_job(hints=hints), NOW) == words
 
 

@@ -50,7 +50,7 @@ def _waiting(desk: PaneDesk, waits_until: int | None = None, **policy: Any) -> s
     return job_id
 
 
-def test_a_hint_tells_from_whom_it_comes_and_can_be_cleared(desk: PaneDesk) -> None:
+def test_a_hint_shows_from_whom_it_comes_and_can_be_cleared(desk: PaneDesk) -> None:
     job_id = desk.scheduler.add_job("a", Every("1h"))
     desk.show(job_id)
     assert not desk.is_shown("hintSection")
@@ -148,7 +148,7 @@ def test_a_changed_setting_is_read_again(desk: PaneDesk, qtbot: QtBot) -> None:
     assert "That falls in the quiet hours All day" in desk.text("detailWhy")
 
 
-def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> None:
+def test_the_times_that_are_quiet_are_reported_among_the_next(desk: PaneDesk) -> None:
     # It is 09:00 in Berlin.
     meeting = QuietTime(name="Meeting", start="09:50", end="11:30")
     desk.scheduler.settings.change(quiet_times=(meeting,))

@@ -384,7 +384,7 @@ def test_a_manual_run_is_shown_without_a_reason(
     assert not _is_seen(pane, "detailWhy")
 
 
-def test_a_prompt_tells_its_agent_its_first_lines_and_its_work(
+def test_a_prompt_shows_its_agent_its_first_lines_and_its_work(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     prompt = Prompt(

@@ -21,7 +21,7 @@ def _label(section: NextRuns, name: str) -> QLabel:
     return found
 
 
-def test_the_next_runs_are_told_from_now_and_exactly(qtbot: QtBot) -> None:
+def test_the_next_runs_are_shown_relative_and_exactly(qtbot: QtBot) -> None:
     section = NextRuns(Appearance())
     qtbot.addWidget(section)
     section.show_times([NOW + 4 * MINUTE, NOW + 200 * 24 * HOUR], NOW)
@@ -48,7 +48,7 @@ def test_without_next_runs_their_heading_is_hidden(qtbot: QtBot) -> None:
     assert section.isHidden()
 
 
-def test_a_run_is_told_by_its_end_else_its_start_else_its_slot() -> None:
+def test_a_run_is_dated_by_its_end_else_its_start_else_its_slot() -> None:
     assert run_at(make_run()) == make_run().finished_at
     assert run_at(make_run(Outcome.RUNNING, finished_at=None)) == make_run().started_at
     assert run_at(make_run(Outcome.MISSED, started_at=None, finished_at=None, slot_at=NOW)) == NOW

@@ -116,7 +116,7 @@ def test_a_job_that_never_ran_shows_never() -> None:
     assert last_outcome(row_of(make_job()), _NO_FACTS) is None
 
 
-def test_until_a_row_is_read_the_job_itself_tells_of_its_last_run() -> None:
+def test_until_a_row_is_read_the_job_itself_reports_its_last_run() -> None:
     job = make_job(last_completed_at=NOW - 3 * MINUTE, last_outcome=Outcome.FAILURE)
     assert last_text(row_of(job), _NO_FACTS, None, NOW) == "3 min ago"
     assert last_outcome(row_of(job), _NO_FACTS) is Outcome.FAILURE
@@ -171,7 +171,7 @@ def test_the_status_of_a_job(state: dict[str, Any], expected: str) -> None:
     assert live_status(situation_of(make_job(**state)), NOW) == expected
 
 
-def test_a_pause_tells_its_end() -> None:
+def test_a_pause_shows_its_end() -> None:
     job = make_job(status=JobStatus.PAUSED, paused_until=NOW + HOUR, next_run_at=None)
     assert live_status(situation_of(job), NOW).startswith("Paused until ")
     assert "Paused until" in cell_tip(Column.NEXT, row_of(job), _NO_FACTS, None, NOW)
@@ -183,14 +183,14 @@ def test_a_trend_in_words() -> None:
     assert trend_sentence(points) == "Last 2 runs: 1 succeeded, 1 missed.\nDuration: 0.4 s to 0.4 s."
 
 
-def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> None:
+def test_the_last_run_on_hover_explains_why_it_failed_and_how_long_it_took() -> None:
     facts = JobFacts(last=make_run(Outcome.FAILURE, error="exited with <code> 1"))
     tip = cell_tip(Column.LAST, row_of(make_job()), facts, None, NOW)
     assert "Failed: exited with <\u2060code> 1" in tip
     assert "took 12 s" in tip
 
 
-def test_an_active_run_tells_its_progress_on_hover() -> None:
+def test_an_active_run_shows_its_progress_on_hover() -> None:
     run = make_run(Outcome.RUNNING, progress=0.5, progress_text="half way", finished_at=None)
     job = make_job(status=JobStatus.RUNNING)
     assert "half way" in cell_tip(Column.NEXT, row_of(job), _NO_FACTS, run, NOW)
@@ -249,7 +249,7 @@ def test_a_blocker_before_quiet_hours_is_shown_instead() -> None:
     assert "quiet" not in cell_tip(Column.NEXT, capped, facts, None, NOW)
 
 
-def test_a_job_without_a_time_of_its_own_tells_that_another_starts_it() -> None:
+def test_a_job_without_a_time_of_its_own_shows_that_another_starts_it() -> None:
     by_hand = make_job(schedule=Manual(), next_run_at=None)
     row = row_of(by_hand, after=("<b>mirror</b>",))
     assert cell_text(Column.SCHEDULE, row, _NO_FACTS, None, NOW) == "After another job"

@@ -42,7 +42,7 @@ def delegate(view: JobView) -> NameDelegate:
     return found
 
 
-def test_a_group_is_shown_whole_where_there_is_room(delegate: NameDelegate) -> None:
+def test_a_group_is_shown_in_full_where_there_is_room(delegate: NameDelegate) -> None:
     whole = delegate._drawings.width("office", Letters.SMALL) + 16
     assert delegate._chip_width("office", 400, 100) == whole
     assert delegate._chip_width("", 400, 100) == 0
@@ -67,7 +67,9 @@ def test_a_running_job_has_a_bar_of_its_progress(view: JobView, model: JobTableM
 
 
 @pytest.mark.parametrize("status", [JobStatus.PAUSED, JobStatus.DISABLED, JobStatus.RUNNING])
-def test_a_status_can_be_told_without_colour(view: JobView, model: JobTableModel, status: JobStatus) -> None:
+def test_a_status_is_recognisable_without_colour(
+    view: JobView, model: JobTableModel, status: JobStatus
+) -> None:
     model.replace([row_of(make_job(last_outcome=Outcome.SUCCESS))])
     place = (16, 32, 10, 36)
     ready = view.grab().toImage().convertToFormat(view.grab().toImage().Format.Format_Mono).copy(*place)
@@ -124,7 +126,7 @@ def _pattern(image: QImage) -> list[int]:
     ]
 
 
-def test_a_run_four_times_as_long_stands_twice_as_high() -> None:
+def test_a_run_four_times_as_long_is_twice_as_high() -> None:
     assert bar_height(1_000, 4_000, 20) == pytest.approx(bar_height(4_000, 4_000, 20) / 2)
 
 
@@ -139,7 +141,7 @@ def test_outcomes_differ_in_shape_not_only_in_colour(appearance: Appearance) -> 
     assert len(set(patterns)) == len(kinds)
 
 
-def test_the_newest_run_stands_at_the_right_end(appearance: Appearance) -> None:
+def test_the_newest_run_is_at_the_right_end(appearance: Appearance) -> None:
     image = _drawn(appearance, Outcome.SUCCESS)
     columns = {x for x in range(TREND_WIDTH) for y in range(24) if image.pixelColor(x, y).alpha()}
     assert min(columns) >= TREND_WIDTH - 4

@@ -187,7 +187,7 @@ def test_every_cell_can_be_spoken(model: JobTableModel) -> None:
     assert spoken[4].startswith("Last 2 runs: 1 succeeded, 1 failed.")
 
 
-def test_a_running_job_tells_how_far_it_has_come(model: JobTableModel) -> None:
+def test_a_running_job_shows_how_far_it_has_come(model: JobTableModel) -> None:
     _fill(model, make_job("backup", status=JobStatus.RUNNING, next_run_at=None))
     model.set_running({"backup": make_run(Outcome.RUNNING, progress=0.42, finished_at=None)})
     assert _cell(model, Column.NEXT) == "running, 42%"
@@ -234,7 +234,7 @@ def test_an_invalid_index_has_no_data(model: JobTableModel) -> None:
     assert _cell(model, Column.NAME, _ROLE.DecorationRole) is None
 
 
-def test_the_heading_tells_how_many_jobs_there_are_and_were_found(model: JobTableModel) -> None:
+def test_the_heading_shows_how_many_jobs_there_are_and_were_found(model: JobTableModel) -> None:
     def heading() -> str:
         return str(model.headerData(Column.NAME, Qt.Orientation.Horizontal))
 

@@ -52,7 +52,7 @@ def _keys(view: JobView, keys: Sequence[Qt.Key]) -> None:
         QTest.keyClick(view, key)
 
 
-def test_jobs_stand_below_their_groups_and_those_without_one_last(model: JobTableModel) -> None:
+def test_jobs_are_below_their_groups_and_those_without_one_last(model: JobTableModel) -> None:
     assert _texts(model) == ["Data (1)", "c", "web (2)", "a", "b", "No group (1)", "x"]
     model.sort(Column.NEXT, Qt.SortOrder.AscendingOrder)
     assert _texts(model) == ["Data (1)", "c", "web (2)", "b", "a", "No group (1)", "x"]
