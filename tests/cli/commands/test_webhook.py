@@ -55,11 +55,11 @@ def test_an_address_is_shown_in_full_once(home: Path) -> None:
     first = _webhook("url", "deploy").splitlines()
     assert first[0].startswith("http://127.0.0.1:8787/hook/")
     assert first[1] == f"Try it: curl -X POST {first[0]}"
-    assert first[2] == "It is shown this once; whoever has it can start deploy."
+    assert first[2] == "It is shown only once; anyone who has it can start deploy."
     assert first[3] == "▲ webhooks are off; turn them on with: halo webhook on"
     again = _webhook("url", "deploy")
     assert first[0] not in again
-    assert again.startswith(f"{first[0][:39]}… (no signature, made ")
+    assert again.startswith(f"{first[0][:39]}… (no signature, created ")
     assert again.splitlines()[1] == "The full address isn't stored. For a new one: halo webhook rotate deploy"
     data = _data("url", "deploy")
     assert (data["url"], data["is_masked"]) == (f"{first[0][:39]}…", True)

@@ -98,7 +98,7 @@ def test_a_waiting_job_shows_reason_start_and_deadline(desk: PaneDesk) -> None:
     assert desk.text("waitingSentence") == (
         "Due since 08:55. Skipped if it still waits at 10:55. “Run now” ignores conditions and quiet hours."
     )
-    assert desk.text("detailConditions") == "with a network\nwhen /mnt/<b>disk</b> is there"
+    assert desk.text("detailConditions") == "with a network\nwhen /mnt/<b>disk</b> exists"
     assert desk.text("detailDeadline") == "Waits up to 2 h, then the run is skipped."
     assert desk.text("detailAwake") == "Prevents sleep while running"
     # What is told above is not told once more.
