@@ -158,7 +158,7 @@ def test_a_token_is_kept_with_its_source(scheduler: Scheduler) -> None:
         ({"action": {"environment": []}}, "action.environment: must be an object"),
         ({"action": {"environment": {"NOT": None}}}, "no stored value to keep"),
         ({"action": {"stdin": "x ${secret:***}"}}, "leave this field out to keep it"),
-        ({"action": {"environment": {"X": "${secret:OTHER}"}}}, "cannot add secrets that were not there"),
+        ({"action": {"environment": {"X": "${secret:OTHER}"}}}, "cannot add secrets"),
         (
             {"action": {"work_source": {"kind": "github", "repository": "a/b", "token": "X"}}},
             "cannot add secrets",
