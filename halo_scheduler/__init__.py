@@ -14,10 +14,12 @@ from halo_scheduler.errors import (
 )
 
 if TYPE_CHECKING:
+    from halo_scheduler.day_sources.looking_up import look_up_days
     from halo_scheduler.grammar.interval import parse_interval
     from halo_scheduler.model import (
         After,
         Backoff,
+        Calendar,
         Callback,
         Command,
         Cron,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         Retry,
         Run,
         Several,
+        Shift,
         Source,
         Trigger,
         action_from_dict,
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
 __all__ = [
     "After",
     "Backoff",
+    "Calendar",
     "Callback",
     "Command",
     "Cron",
@@ -113,6 +117,7 @@ __all__ = [
     "SchedulerError",
     "SchedulerShutdownError",
     "Several",
+    "Shift",
     "Source",
     "Status",
     "Trigger",
@@ -123,6 +128,7 @@ __all__ = [
     "describe_when",
     "is_schedule_due",
     "lint",
+    "look_up_days",
     "next_run",
     "parse_interval",
     "parse_schedule",
@@ -139,6 +145,7 @@ _PLACES = {
     "describe_when": "wording.schedules",
     "is_schedule_due": "schedule.next_run",
     "lint": "wording.lint",
+    "look_up_days": "day_sources.looking_up",
     "next_run": "schedule.next_run",
     "parse_interval": "grammar.interval",
     "parse_schedule": "schedule.spoken",

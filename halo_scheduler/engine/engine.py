@@ -13,6 +13,7 @@ from halo_scheduler.clock import Clock, ClockSteps
 from halo_scheduler.engine.active_runs import ActiveRun, ActiveRuns, Leftovers, find_leftovers
 from halo_scheduler.engine.candidates import StartConditions
 from halo_scheduler.engine.claims import Claims
+from halo_scheduler.engine.day_refresh import DayRefresh
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
 from halo_scheduler.engine.handle import Handle, HeldLease
 from halo_scheduler.engine.maintenance import DiskReclaimer
@@ -77,6 +78,7 @@ class Engine:
         self._disk = DiskReclaimer(store.database, self._runs, lambda: self.handle.ended, clock.now_ms)
         self._outage = Outage()
         self._run_log = RunLog(store)
+        self._days = DayRefresh(store, self.handle)
         self._conditions_changed = False
         self._claims = self._make_claims()
         self._claiming = False
@@ -260,6 +262,7 @@ class Engine:
             self._record_ends(now_ms, changes)
             self.handle.start_waits.record()
             self._recovery.settle_outage(self._outage, now_ms)
+            self._recovery.replan_days(self._days.settle(now_ms), now_ms)
             self._take_requests(now_ms, changes)
             for overdue in self._runs.overdue(now_ms):
                 self._end_early(overdue.run, TIME_LIMIT, now_ms, changes)
@@ -273,6 +276,7 @@ class Engine:
         self._note_tick(now_ms)
         self._post_run.clear(self.handle.ended, self._runs, now_ms)
         self.handle.forget_recorded()
+        self._days.forget_recorded()
         self._forget_done()
         self._runs.stop_what_must(self._clock.now_ms())
         self._start_conditions.follow()

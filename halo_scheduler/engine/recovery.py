@@ -15,6 +15,7 @@ from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.runs import new_run_id
 from halo_scheduler.model.situation import LATE_MS
 from halo_scheduler.rules.chains import ask_instead_of_retry
+from halo_scheduler.rules.day_sources import affected_jobs
 from halo_scheduler.rules.grid import count_between, is_local, passed_over, passed_reasons, read_keys
 from halo_scheduler.rules.pending import slept_through, with_missed
 from halo_scheduler.rules.planning import (
@@ -264,7 +265,13 @@ class Recovery:
         ]
         self._plan_all(local, now_ms, PassedReason.ZONE_CHANGED)
 
-    def _plan_all(self, records: Iterable[JobRecord], now_ms: int, reason: PassedReason) -> None:
+    def replan_days(self, sources: list[str], now_ms: int) -> None:
+        """Replan the jobs whose calendars have sources of days that changed."""
+        self._plan_all(affected_jobs(self._store, sources, now_ms), now_ms)
+
+    def _plan_all(
+        self, records: Iterable[JobRecord], now_ms: int, reason: PassedReason | None = None
+    ) -> None:
         planned: list[JobRecord] = []
         for record in records:
             with JobFaultIsolation(self._store, record.id, now_ms):

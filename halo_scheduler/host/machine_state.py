@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import os
 import re
 import subprocess
@@ -18,6 +19,7 @@ _BATTERIES = frozenset({"Battery", "UPS"})
 UPOWER = "org.freedesktop.UPower"
 UPOWER_PATH = "/org/freedesktop/UPower"
 _LIMIT_S = 3.0
+_COUNTRY = re.compile(r"[a-z]{2,3}[_-]([A-Z]{2})\b")
 _NANOSECONDS_PER_MS = 1_000_000
 _MICROSECONDS_PER_MS = 1_000
 _PAUSES_S = (0.02,) * 9
@@ -28,6 +30,13 @@ SCREEN_SAVER = "org.freedesktop.ScreenSaver"
 SCREEN_SAVER_PATH = "/org/freedesktop/ScreenSaver"
 LOGIND = "org.freedesktop.login1"
 LOGIND_PATH = "/org/freedesktop/login1"
+
+
+def home_country() -> str | None:
+    """Return the country of the user's language settings, like DE of de_DE.UTF-8; None if they name none."""
+    chosen = (os.environ.get(name) for name in ("LC_ALL", "LC_TIME", "LANG"))
+    match = _COUNTRY.match(next(filter(None, chosen), None) or locale.getlocale()[0] or "")
+    return None if match is None else match[1]
 
 
 def runs_on_mains() -> bool | None:

@@ -97,6 +97,7 @@ def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:
         | _said_of(field, descriptions)
         | ({} if is_change else _default_of(field))
         for field in fields
+        if field.compare  # What does not belong to the value is not given either.
     }
     required = [key_of(field.name) for field in fields if _is_required(field)]
     kind = getattr(cls, "kind", None)

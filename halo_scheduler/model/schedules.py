@@ -19,7 +19,7 @@ from halo_scheduler.grammar.checks import (
     require_kind,
     require_text,
 )
-from halo_scheduler.model.calendars import EVERY_DAY, Calendar, take_calendar
+from halo_scheduler.model.calendars import EVERY_DAY, Calendar, Days, take_calendar
 from halo_scheduler.model.codec import OwnForm, as_object, decode, decode_under, put
 from halo_scheduler.model.events import Event, OnChat, OnFile, OnSession, OnWebhook
 from halo_scheduler.model.time_rules import After, Cron, Dated, Every, Manual, Once, calendar_for
@@ -272,6 +272,26 @@ def shared_zone(schedule: Schedule | Several) -> str | None:
     """Return the time zone of all cron schedules, if it is the same one."""
     zones = {item.timezone for item in schedules_of(schedule) if isinstance(item, Cron)}
     return zones.pop() if len(zones) == 1 else None
+
+
+def day_sources(schedule: Schedule | Several) -> tuple[str, ...]:
+    """Return the sources of days that the calendars of schedules have, once each."""
+    if not isinstance(schedule, Several):
+        return ()
+    limited = (entry.calendar for entry in schedule.entries if entry.calendar is not EVERY_DAY)
+    return tuple(dict.fromkeys(source for calendar in limited for source in calendar.sources))
+
+
+def with_days(schedule: Schedule | Several, days: Days) -> Schedule | Several:
+    """Return the schedules with the days of the sources in their calendars."""
+    if not isinstance(schedule, Several):
+        return schedule
+    return Several(
+        tuple(
+            replace(entry, calendar=replace(entry.calendar, days=days)) if entry.calendar.sources else entry
+            for entry in schedule.entries
+        )
+    )
 
 
 def combine_like(

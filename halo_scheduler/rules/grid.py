@@ -46,7 +46,7 @@ def is_finite(schedule: Schedule | Several) -> bool:
 
 
 def _is_finite(entry: Entry) -> bool:
-    return isinstance(entry.schedule, Once) or entry.until_date is not None or not entry.calendar.recurs
+    return isinstance(entry.schedule, Once) or entry.until_date is not None or entry.calendar.is_finite
 
 
 def is_local(schedule: Schedule | Several) -> bool:

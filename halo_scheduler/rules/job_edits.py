@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from halo_scheduler.model import (
 from halo_scheduler.model.changes import Actor, ChangeKind, changes_of
 from halo_scheduler.model.jobs import new_job_ids
 from halo_scheduler.model.messages import MessageKind, message
-from halo_scheduler.model.schedules import entries_of, with_keys
+from halo_scheduler.model.schedules import day_sources, entries_of, with_keys
 from halo_scheduler.rules.assistants import (
     check_change,
     check_new_job,
@@ -32,6 +32,7 @@ from halo_scheduler.rules.assistants import (
     drop_refused_advice,
     refuse_assistants,
 )
+from halo_scheduler.rules.day_sources import keep_days
 from halo_scheduler.rules.edit import Edit, refuse_chains
 from halo_scheduler.rules.grid import is_used_up, kept_keys, write_keys
 from halo_scheduler.rules.pending import slept_through, with_restart
@@ -43,6 +44,7 @@ from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.jobs import TRASH_MS
 from halo_scheduler.store.store import Store
 
+WithDays = Callable[[Schedule | Several], Schedule | Several]
 _SPEC_NAMES = {field.name for field in fields(JobSpec)}
 _PAST = "this time is in the past; enter a future time"
 _OVER = "its only time is in the past; give the job a new time instead"
@@ -50,16 +52,26 @@ _OVER = "its only time is in the past; give the job a new time instead"
 # --- Adding --------------------------------------------------------------------------------------------
 
 
-def new_record(given: Mapping[str, Any], actor: Actor, now_ms: int, *, is_over: bool = False) -> JobRecord:
+def new_record(
+    given: Mapping[str, Any],
+    actor: Actor,
+    now_ms: int,
+    *,
+    is_over: bool = False,
+    with_days: WithDays = lambda schedule: schedule,
+) -> JobRecord:
     """Return an unstored job from the arguments of `add_job`; an assistant's job starts paused.
 
-    A `once` in the past is refused unless `is_over` says that it ran elsewhere.
+    A `once` in the past is refused unless `is_over` says that it ran elsewhere. `with_days` looks up the days of
+    calendars that are not looked up yet.
     """
     chosen = {key: value for key, value in given.items() if value is not None}
     job_id = chosen.pop("job_id")
     require_label("job_id", job_id)
     paused_by = _pause_reason(chosen.pop("paused_by", None), actor)
-    spec = JobSpec(**{"anchor_at": now_ms, **chosen})
+    given_spec = JobSpec(**{"anchor_at": now_ms, **chosen})
+    schedule = with_days(given_spec.schedule)
+    spec = given_spec if schedule is given_spec.schedule else replace(given_spec, schedule=schedule)
     if not is_over:
         _refuse_past(spec, now_ms)
     record = JobRecord(
@@ -75,13 +87,15 @@ def new_record(given: Mapping[str, Any], actor: Actor, now_ms: int, *, is_over: 
     return plan(record, now_ms, lambda _job_id, _slot_at: False)
 
 
-def new_records(jobs: Iterable[Mapping[str, Any]], actor: Actor, now_ms: int) -> list[JobRecord]:
+def new_records(
+    jobs: Iterable[Mapping[str, Any]], actor: Actor, now_ms: int, with_days: WithDays
+) -> list[JobRecord]:
     """Return several unstored jobs, each from the arguments of `add_job`."""
     given = list(jobs)
     # Sorted ids keep jobs that were added together adjacent in the database.
     ids = new_job_ids(len(given))
     return [
-        new_record({**job, "job_id": job.get("job_id") or new_id}, actor, now_ms)
+        new_record({**job, "job_id": job.get("job_id") or new_id}, actor, now_ms, with_days=with_days)
         for job, new_id in zip(given, ids, strict=True)
     ]
 
@@ -99,6 +113,7 @@ def add(edit: Edit, records: list[JobRecord]) -> None:
 
 def insert(edit: Edit, records: list[JobRecord]) -> None:
     """Store new jobs that were already checked, and record that in the journal."""
+    keep_days(edit, [record.spec for record in records])
     edit.store.jobs.insert(records)
     edit.store.events.append_many(
         edit.now_ms,
@@ -194,7 +209,7 @@ def update(
     record = edit.store.jobs.require(job_id)
     if seen is not None and record.spec != seen:
         raise SchedulerError(f"{record.spec.name} was changed elsewhere in the meantime; review it again")
-    spec = replace(record.spec, **_with_kept_keys(record.spec, changes))
+    spec = replace(record.spec, **with_kept_keys(record.spec, changes))
     check_change(edit, record, spec)
     if "action" in changes:
         # Only a new agent is refused: a job whose agent is gone can still be renamed.
@@ -215,7 +230,7 @@ def update(
         drop_refused_advice(edit)
 
 
-def _with_kept_keys(before: JobSpec, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_kept_keys(before: JobSpec, changes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return changes whose list of schedules has the keys that the job's schedules have."""
     given = changes.get("schedule")
     if not isinstance(given, list | tuple) or not isinstance(before.schedule, Several):
@@ -250,6 +265,8 @@ def _refuse_change(store: Store, record: JobRecord, spec: JobSpec) -> None:
 def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
     """Store a changed spec, and return the changed job, whose state is not stored yet."""
     edit.store.jobs.save_spec(record.id, spec, edit.now_ms)
+    if spec.schedule != record.spec.schedule:
+        keep_days(edit, [spec], day_sources(record.spec.schedule))
     edit.store.watch_states.forget(record.id, _unchanged_events(record.spec, spec))
     edit.note(EventKind.JOB_EDITED, record.id, before=record.spec.to_dict(), after=spec.to_dict())
     edited = _with_status(record, spec, edit.now_ms)

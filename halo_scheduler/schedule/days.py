@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -9,11 +10,12 @@ from zoneinfo import ZoneInfo
 
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.zone import find_zone, to_instant, to_wall, wall_seconds, wall_time
-from halo_scheduler.model import Cron, Entry, Shift
+from halo_scheduler.model import After, Cron, Entry, Schedule, Several, Shift
 from halo_scheduler.schedule.single import next_point, previous_point
 
 _DAY = timedelta(days=1)
 _MOST_REMEMBERED = 4_096
+_LONGEST_MOVE_DAYS = 60
 _END = 1 << 62
 """Later than every instant."""
 
@@ -152,3 +154,55 @@ class _Shifted:
     def _nearest(self, day: date, step: int) -> date:
         # A calendar that moves times has days in every week.
         return self._calendar.nearest(day, step) or day
+
+
+# --- What became of times on other days -----------------------------------------------------------------
+
+
+class LeftOut(NamedTuple):
+    """A time of a schedule on a day that is none of its days, and where it moves, if it does."""
+
+    entry: Entry
+    at: int
+    day: date
+    moved_to: int | None
+
+
+def left_out_times(schedule: Schedule | Several, since: int, until: int, anchor_at: int) -> list[LeftOut]:
+    """Return the first time of each schedule from one instant up to another that its days leave out."""
+    found = (_left_out(entry, since, until, anchor_at) for entry in _with_days(schedule))
+    return [one for one in found if one is not None]
+
+
+def _left_out(entry: Entry, since: int, until: int, anchor_at: int) -> LeftOut | None:
+    at = next_point(entry.schedule, since - 1, entry.anchor(anchor_at))
+    if at is None or at >= until or first_allowed(entry, at) == at:
+        return None
+    is_moved = entry.calendar.shift is not None and span_of(entry).since <= at <= span_of(entry).until
+    day = _day_at(at, _zone_of(entry))
+    return LeftOut(entry, at, day, _Shifted(entry).moved(at) if is_moved else None)
+
+
+def moved_times(schedule: Schedule | Several, at: int) -> list[LeftOut]:
+    """Return the times of schedules that move to an instant."""
+    return [found for entry in _with_days(schedule) if entry.calendar.shift for found in _moved_to(entry, at)]
+
+
+def _moved_to(entry: Entry, at: int) -> Iterator[LeftOut]:
+    zone, days = _zone_of(entry), _Shifted(entry)
+    step = -_DAY if entry.calendar.shift is Shift.NEXT else _DAY
+    target = _day_at(at, zone)
+    for number in range(1, _LONGEST_MOVE_DAYS):
+        day = target + number * step
+        if entry.calendar.allows(day):
+            return
+        wall_s = to_wall(zone, at // SECOND_MS) + (day - target) // timedelta(seconds=1)
+        was_at = to_instant(zone, wall_s) * SECOND_MS
+        if next_point(entry.schedule, was_at - 1) == was_at and days.moved(was_at) == at:
+            yield LeftOut(entry, was_at, day, at)
+
+
+def _with_days(schedule: Schedule | Several) -> list[Entry]:
+    """Return the schedules with times of their own that keep to some days."""
+    entries = schedule.entries if isinstance(schedule, Several) else ()
+    return [one for one in entries if one.is_limited and not isinstance(one.schedule, After)]

@@ -29,6 +29,7 @@ from halo_scheduler.model.time_rules import Dated
 from halo_scheduler.schedule.spoken_dates import day_words, read_day, take_calendar, take_span
 from halo_scheduler.schedule.spoken_events import EVENT_EXAMPLES, read_event, split_phrases
 from halo_scheduler.schedule.spoken_rules import read_rule
+from halo_scheduler.schedule.spoken_sources import take_sources
 
 _ZONE = re.compile(
     r"\s*(?:\((?P<name>[^()]+)\)|\b(?:in\s+)?(?P<plain>[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+|UTC|utc)(?:\s+time)?)\s*$"
@@ -51,11 +52,14 @@ _AFTER = re.compile(
 )
 
 
-def parse_schedule(text: str, *, now_ms: int, timezone: str | None = None) -> Schedule | Several:
+def parse_schedule(
+    text: str, *, now_ms: int, timezone: str | None = None, country: str | None = None
+) -> Schedule | Several:
     """Return the schedule that plain English words mean; several, separated by semicolons, become one value.
 
-    Times are read in `timezone` (None: the computer's), unless the words name a zone. PhraseParseError, a
-    ScheduleError, says what is not understood or ambiguous, and has suggestions.
+    Times are read in `timezone` (None: the computer's), unless the words name a zone. Holidays and business days
+    are those of `country`, like DE, unless the words name one. PhraseParseError, a ScheduleError, says what is not
+    understood or ambiguous, and has suggestions.
     """
     require_text("", text, longest=LONGEST_PHRASE)
     parts = split_phrases(text)
@@ -63,21 +67,22 @@ def parse_schedule(text: str, *, now_ms: int, timezone: str | None = None) -> Sc
         raise PhraseParseError(f"say when the job runs, like “{EXAMPLES[0]}”", text, EXAMPLES)
     if len(parts) > MOST_SCHEDULES:
         raise PhraseParseError(f"a job has at most {MOST_SCHEDULES} schedules", text)
-    found = [_parse_part(part, now_ms, timezone) for part in parts]
+    found = [_parse_part(part, now_ms, timezone, country) for part in parts]
     if len(found) == 1:
         return found[0]
     return combine(replace(entry, key="") for item in found for entry in entries_of(item))
 
 
-def _parse_part(text: str, now_ms: int, timezone: str | None) -> Schedule | Several:
+def _parse_part(text: str, now_ms: int, timezone: str | None, country: str | None) -> Schedule | Several:
     if (event := read_event(text)) is not None:
         return event
-    words, zone = _split_zone(text)
+    sources = take_sources(text, country)
+    words, zone = _split_zone(sources.text)
     if _CRON.fullmatch(words):
         return Cron(words, zone or timezone)
-    cursor = Cursor(words)
+    cursor = Cursor(words, sources.items)
     today = local_time(now_ms, zone or timezone).date()
-    calendar = take_calendar(cursor, today)
+    calendar = take_calendar(cursor, today, sources.only, sources.shift)
     first, last = (None if day is None else day.isoformat() for day in take_span(cursor, today))
     found = _parse_words(cursor, words, zone, timezone, now_ms)
     if first is None and last is None and not calendar.has_days:

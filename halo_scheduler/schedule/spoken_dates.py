@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 
@@ -110,10 +111,14 @@ def _day_and_month(cursor: Cursor) -> tuple[int | None, int | None]:
 # --- Calendars ------------------------------------------------------------------------------------------
 
 
-def take_calendar(cursor: Cursor, today: date) -> Calendar:
-    """Take "only on weekdays", "not on 24 Dec 2026" and "moved to the next allowed day", at any position."""
-    days: dict[str, list[str]] = {"only": [], "not": []}
-    shift: Shift | None = None
+def take_calendar(
+    cursor: Cursor, today: date, only: Iterable[str] = (), shift: Shift | None = None
+) -> Calendar:
+    """Take "only on weekdays", "not on 24 Dec 2026" and "moved to the next allowed day", at any position.
+
+    `only` and `shift` are what else the phrase says.
+    """
+    days: dict[str, list[str]] = {"only": list(only), "not": []}
     start = cursor.position
     while not cursor.is_over:
         at = cursor.position
@@ -159,6 +164,8 @@ def _listed_days(cursor: Cursor, today: date) -> list[str]:
 def _listed_day(cursor: Cursor, today: date) -> str | None:
     if group := cursor.accept(*DAY_GROUPS):
         return group
+    if (mark := cursor.take_kind(TokenKind.SOURCE)) is not None:
+        return cursor.sources[mark.text]
     day = _full_day(cursor, today, "until")
     return None if day is None else day.isoformat()
 

@@ -137,6 +137,7 @@ class Imports:
         from halo_scheduler.transfer.drafts import add_fault  # noqa: PLC0415
 
         known = {one for spec in existing.jobs.values() for one in _observed(spec)}
+        known_sources = [stored.source for stored in self._store.day_sources.all()]
         check = _checking_once(self._session.check_condition)
         faults = list(drafts.faults)
         jobs: list[Draft] = []
@@ -148,10 +149,12 @@ class Imports:
                     check,
                     self._session.why_unobservable,
                 )
+                filled = self._session.with_days(draft.spec.schedule, known_sources)
             except ScheduleError as error:
                 add_fault(faults, draft.fault(error))
             else:
-                jobs.append(draft)
+                is_same = filled is draft.spec.schedule
+                jobs.append(draft if is_same else replace(draft, spec=replace(draft.spec, schedule=filled)))
         return replace(drafts, jobs=tuple(jobs), faults=tuple(faults))
 
     def _refuse_outdated(self, plan: ImportPlan) -> None:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.checks import LONGEST_NAME, require_instant, require_whole
-from halo_scheduler.model import Condition, Job, JobSpec, JobStatus, Situation, SkipReason, StartCheck
+from halo_scheduler.model import (
+    Condition,
+    Job,
+    JobSpec,
+    JobStatus,
+    Schedule,
+    Several,
+    Situation,
+    SkipReason,
+    StartCheck,
+)
 from halo_scheduler.model.actions import WorkSource
 from halo_scheduler.model.plans import Topic
 from halo_scheduler.rules import job_edits
@@ -101,6 +111,10 @@ class Jobs:
     def group_limits(self) -> dict[str, int]:
         """Return the concurrency limits of the groups that have one."""
         return self._store.groups.limits()
+
+    def look_up_days(self, schedule: Schedule | Several) -> Schedule | Several:
+        """Return schedules that are not stored with the days of their calendars; that may take a second."""
+        return self._session.with_days(schedule)
 
     # --- Plans ---------------------------------------------------------------------------------------
 

@@ -172,7 +172,7 @@ class Scheduler:
 
         One may follow another by its `job_id`. Unobservable conditions and events are refused, in seconds at most.
         """
-        records = job_edits.new_records(jobs, self.actor, self._clock.now_ms())
+        records = job_edits.new_records(jobs, self.actor, self._clock.now_ms(), self._session.with_days)
         self._session.refuse_unobservable(record.spec for record in records)
         with self._session.edit() as edit:
             job_edits.add(edit, records)
@@ -192,6 +192,7 @@ class Scheduler:
         the job has another one by now. New ones that are unobservable are refused; checking may take seconds.
         """
         self._session.refuse_unobservable_change(job_id, changes)
+        changes = self._session.with_days_in(job_id, changes)
         with self._session.edit() as edit:
             job_edits.update(edit, job_id, changes, paused_by=paused_by, seen=seen)
 

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halo_scheduler.clock import Clock
-from halo_scheduler.errors import StoreFullError
+from halo_scheduler.errors import ScheduleError, StoreFullError
 from halo_scheduler.ipc.client import poke
-from halo_scheduler.model import Condition, Event, JobSpec, OnChat, Schedule
+from halo_scheduler.model import Condition, Event, JobSpec, OnChat, Schedule, Several
 from halo_scheduler.model.changes import Actor, Change, gathered
-from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.model.schedules import day_sources, entries_of, schedules_of, with_days
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.rules.assistants import require_access
 from halo_scheduler.rules.edit import Edit, begin_edit, refuse_unobservable
+from halo_scheduler.rules.job_edits import with_kept_keys
 from halo_scheduler.store.secrets import SecretStore
 from halo_scheduler.store.store import Store
 
@@ -111,6 +112,34 @@ class Session:
             spec = self.store.jobs.require(job_id).spec
             known = (*spec.policy.conditions, *schedules_of(spec.schedule))
             self.refuse_unobservable([replace(spec, **changed)], known)
+
+    def with_days(self, schedule: Schedule | Several, known: Iterable[str] = ()) -> Schedule | Several:
+        """Return schedules with the days of their calendars: of `known` sources the stored ones, of others new ones.
+
+        Looking them up may take a second, so it is never done inside a transaction.
+        """
+        if not day_sources(schedule):
+            return schedule
+        from halo_scheduler.day_sources.looking_up import look_up_source  # noqa: PLC0415 - only for such calendars
+
+        found = dict(self.store.day_sources.of(known))
+        for index, entry in enumerate(entries_of(schedule)):
+            for source in (one for one in entry.calendar.sources if one not in found):
+                name = "only" if source in entry.calendar.only else "not"
+                try:
+                    found[source] = look_up_source(source, self.clock.now_ms())
+                except ScheduleError as error:
+                    raise error.under(name).under(f"schedules[{index}]") from None
+        return with_days(schedule, found)
+
+    def with_days_in(self, job_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return changes of a job with the days of a new schedule's calendars."""
+        if "schedule" not in changes:
+            return dict(changes)
+        before = self.store.jobs.require(job_id).spec
+        schedule = replace(before, schedule=with_kept_keys(before, changes)["schedule"]).schedule
+        filled = self.with_days(schedule, day_sources(before.schedule))
+        return dict(changes) if filled is schedule else {**changes, "schedule": filled}
 
     def why_unobservable(self, event: Event) -> str:
         """Return why this system cannot observe an event, as a sentence; "" if it can."""

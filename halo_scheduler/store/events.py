@@ -48,6 +48,8 @@ class EventKind(StrEnum):
     STORE_OUTAGE = "store-outage"
     CLOCK_JUMP = "clock-jump"
     ZONE_CHANGE = "zone-change"
+    DAYS_CHANGED = "days-changed"
+    DAYS_TROUBLE = "days-trouble"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

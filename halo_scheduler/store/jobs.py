@@ -14,6 +14,7 @@ from halo_scheduler.model import NO_DETAILS, JobSpec, WaitingDetails
 from halo_scheduler.model.messages import MessageKind, message, stored_message
 from halo_scheduler.model.words import Shortage
 from halo_scheduler.store.connection import Database, Row, Value
+from halo_scheduler.store.day_sources import DaySourceTable
 from halo_scheduler.store.job_lines import waiting_text
 from halo_scheduler.store.job_records import (
     COLUMNS,
@@ -55,6 +56,7 @@ class JobTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._day_sources = DaySourceTable(database)
 
     def insert(self, records: Sequence[JobRecord]) -> None:
         self._database.run_many(_INSERT, map(row_of, records))
@@ -310,7 +312,7 @@ class JobTable:
         found: list[JobRecord | UnreadableJob] = []
         for row in self._database.rows(f"{_SELECT} ORDER BY name"):
             try:
-                found.append(record_of(row))
+                found.append(self._filled(record_of(row)))
             except ValueError as error:
                 job_id, _, removed_at, name = row[: SPEC_START + 1]
                 found.append(UnreadableJob(job_id, name, removed_at, str(error)))
@@ -323,7 +325,7 @@ class JobTable:
     def _read(self, row: Row) -> JobRecord | None:
         """Read a row; a job that cannot be read, for example because of an unknown zone, is disabled."""
         try:
-            return record_of(row)
+            return self._filled(record_of(row))
         except ValueError as error:
             _LOG.error("job %s cannot be read: %s", row[0], error)
             self._database.rows(
@@ -332,3 +334,8 @@ class JobTable:
                 [stored_message(message(MessageKind.UNREADABLE_JOB, error=str(error))), row[0]],
             )
             return None
+
+    def _filled(self, record: JobRecord) -> JobRecord:
+        """Return a job with the days in its calendars."""
+        spec = self._day_sources.fill(record.spec)
+        return record if spec is record.spec else record._replace(spec=spec)

@@ -8,7 +8,7 @@ from pathlib import Path
 from halo_scheduler.errors import StoreFullError, StoreReadOnlyError, StoreTooNewError, StoreUnavailableError
 from halo_scheduler.store.connection import Database
 
-NEWEST = 21
+NEWEST = 22
 """The number of the last step: a database that has it is opened without reading the steps."""
 _WITH_ENGINE_FILE = 7
 _STEP = re.compile(r"([0-9]{4})_.+\.sql")

@@ -10,6 +10,7 @@ from typing import Self
 from halo_scheduler.errors import StoreDamagedError
 from halo_scheduler.store.chat import ChatTable
 from halo_scheduler.store.connection import Database
+from halo_scheduler.store.day_sources import DaySourceTable
 from halo_scheduler.store.events import EventTable
 from halo_scheduler.store.history import RunHistory
 from halo_scheduler.store.jobs import JobTable
@@ -41,6 +42,7 @@ class Store:
     requests = cached_property(lambda self: RequestTable(self.database))
     lease = cached_property(lambda self: LeaseTable(self.database))
     questions = cached_property(lambda self: QuestionTable(self.database))
+    day_sources = cached_property(lambda self: DaySourceTable(self.database))
     webhooks = cached_property(lambda self: WebhookTable(self.database))
     chat = cached_property(lambda self: ChatTable(self.database))
     usage = cached_property(lambda self: UsageTable(self.database))

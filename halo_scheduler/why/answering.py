@@ -33,6 +33,7 @@ from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
+from halo_scheduler.why.calendar_days import left_out_sentences, moved_sentences, trouble_with_days
 from halo_scheduler.why.inquiry import Answer, Inquiry, Span, Verdict, points_beside
 from halo_scheduler.why.journal import assistant_sentences, is_awake
 from halo_scheduler.why.no_run import not_a_point_sentence
@@ -123,9 +124,13 @@ def answer_now(store: Store, record: JobRecord, now_ms: int, look: Look, topics:
     """Return the answer about a job now, limited to the topics."""
     told: dict[Topic, Callable[[], Iterable[str]]] = {
         Topic.ASSISTANTS: lambda: assistant_sentences(store, record, now_ms),
-        Topic.CLOCK: lambda: _clock_change(record, now_ms),
+        Topic.CLOCK: lambda: (
+            *moved_sentences(record.spec.schedule, record.next_run_at, now_ms),
+            *_clock_change(record, now_ms),
+        ),
         Topic.CHECKS: lambda: (
             *_trouble_with_events(store, record, now_ms),
+            *trouble_with_days(store, record, now_ms),
             *_condition_sentences(record.spec.policy.conditions, look),
         ),
         Topic.CHAIN: lambda: (_follower(link) for link in chain_of(store, record).after),
@@ -240,7 +245,9 @@ def _follower(link: ChainLink) -> str:
 def answer_ahead(store: Store, record: JobRecord, span: Span, now_ms: int) -> Answer:
     """Return whether a future span has a time of the schedule, and what is planned."""
     inquiry = Inquiry.make(store, record, span, now_ms)
-    return _stopped(inquiry) or _planned(inquiry) or _not_a_point(inquiry) or _expected(inquiry)
+    found = _stopped(inquiry) or _planned(inquiry) or _not_a_point(inquiry) or _expected(inquiry)
+    moved = moved_sentences(inquiry.schedule, inquiry.point, now_ms)
+    return replace(found, sentences=(*found.sentences, *moved))
 
 
 def _explained(inquiry: Inquiry) -> tuple[str, ...]:
@@ -286,6 +293,7 @@ def _not_a_point(inquiry: Inquiry) -> Answer | None:
     before, after = points_beside(schedule, anchor_at, inquiry.span)
     return inquiry.answer(
         Verdict.NOT_A_POINT,
+        *left_out_sentences(inquiry),
         not_a_point_sentence(inquiry, before, after),
         *_next(inquiry),
         point_before=before,

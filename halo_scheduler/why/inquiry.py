@@ -118,6 +118,7 @@ class Timeline:
     def __init__(self, store: Store, record: JobRecord) -> None:
         events = store.events.of_kinds(record.id, _OF_JOBS)
         self._record = record
+        self._fill = store.day_sources.fill
         self._edits = [event for event in events if event.kind is EventKind.JOB_EDITED]
         self._downtimes = _downtimes(events)
         self._zones = store.events.of_kinds(None, [EventKind.ZONE_CHANGE])
@@ -134,7 +135,8 @@ class Timeline:
     def spec_at(self, at: int) -> JobSpec | None:
         """Return the spec in effect at an instant; None if it is unreadable."""
         edit = next((edit for edit in self._edits if edit.at > at), None)
-        return self._record.spec if edit is None else _spec(edit.detail.get("before"))
+        spec = self._record.spec if edit is None else _spec(edit.detail.get("before"))
+        return None if spec is None else self._fill(spec)
 
     def schedule_at(self, at: int, schedule: Schedule | Several) -> Schedule | Several:
         """Return a schedule as it applied at an instant: without a zone of its own, it used the computer's of then."""

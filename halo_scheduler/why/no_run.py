@@ -17,6 +17,7 @@ from halo_scheduler.model.schedules import gives_times
 from halo_scheduler.rules.chains import chain_of, waiting_runs
 from halo_scheduler.rules.situation import due_waiting
 from halo_scheduler.schedule.passed_over import reason_at
+from halo_scheduler.why.calendar_days import left_out_sentences
 from halo_scheduler.why.inquiry import Answer, Downtime, Inquiry, SpellKind, Verdict, point_in, points_beside
 from halo_scheduler.why.journal import by_words, gap_at
 from halo_scheduler.why.runs import passed_reasons, passed_words, run_sentences
@@ -90,6 +91,7 @@ def not_a_point(inquiry: Inquiry, spell: Downtime | None) -> Answer:
     before, after = points_beside(schedule, anchor_at, inquiry.span)
     return inquiry.answer(
         Verdict.NOT_A_POINT,
+        *left_out_sentences(inquiry),
         not_a_point_sentence(inquiry, before, after),
         *runs_beside(inquiry),
         *also,

@@ -13,6 +13,7 @@ from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
+from halo_scheduler.why.calendar_days import moved_sentences
 from halo_scheduler.why.inquiry import Answer, Inquiry, Span, Verdict
 from halo_scheduler.why.journal import by_words, gap_at
 from halo_scheduler.why.no_run import why_no_run
@@ -170,7 +171,7 @@ def _still_due(inquiry: Inquiry) -> Answer:
 
 def _beside(inquiry: Inquiry, found: Answer, others: list[Run]) -> list[str]:
     """Return what else happened then, and what has changed since."""
-    sentences: list[str] = []
+    sentences = moved_sentences(inquiry.schedule, inquiry.point, inquiry.now_ms)
     for run in others:
         sentences += run_sentences(inquiry.store, run, inquiry.now_ms)
     for event in inquiry.store.events.of_kinds(None, [EventKind.CLOCK_JUMP]):

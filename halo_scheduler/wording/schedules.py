@@ -96,7 +96,15 @@ def day_words(entry: Entry) -> str:
 
 
 def _days(items: tuple[str, ...], last: str) -> str:
-    return listed([item if item in DAY_GROUPS else _day(item) for item in items], last=last)
+    return listed([_day(item) if item[0].isdigit() else _named_days(item) for item in items], last=last)
+
+
+def _named_days(item: str) -> str:
+    if item in DAY_GROUPS:
+        return item
+    from halo_scheduler.wording.day_sources import source_words  # noqa: PLC0415 - few jobs have such days
+
+    return source_words(item)
 
 
 def _dates(entry: Entry) -> str:

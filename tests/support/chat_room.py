@@ -58,12 +58,16 @@ class ChatRoom:
             bots=self.store.settings.chat_bots(),
             after_ticks=self._wakes.append,
             is_output_awaited=self.awaited.__contains__,
-            tell=lambda job_id, text, _now_ms: self.told.append((job_id, text)),
+            tell=self._note_trouble,
         )
         polls = len(self.server.offsets)
         self._watcher = open_watcher(link)
         # The first poll of a new bot only skips what is old.
         until(lambda: not waits or len(self.server.offsets) > polls + 1 or self.server.offsets[polls:] > [0])
+
+    def _note_trouble(self, job_id: str, text: str, _now_ms: int, _key: str = "", /) -> bool:
+        self.told.append((job_id, text))
+        return True
 
     def _report(self, *given: Any) -> Any:
         self.beside()

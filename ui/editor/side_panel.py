@@ -72,7 +72,7 @@ class PlanPreview(QObject):
         now_ms = self._backend.now_ms()
         self._asked = self._backend.ask(
             lambda scheduler: preview_schedule(
-                when.schedule,
+                scheduler.jobs.look_up_days(when.schedule),
                 now_ms,
                 anchor_at=when.anchor_at,
                 policy=policy,

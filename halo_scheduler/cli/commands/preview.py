@@ -11,6 +11,7 @@ from halo_scheduler.cli.options.option_values import count_up_to, naming_options
 from halo_scheduler.cli.options.schedules import SCHEDULE_FIELDS, schedule_options, take_schedule_options
 from halo_scheduler.cli.terminal.job_details import note_line
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.day_sources.looking_up import look_up_days
 from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.grammar.zone import local_time
@@ -55,6 +56,7 @@ def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> No
         now_ms = real_now_ms if start is None else parse_when(start, real_now_ms, timezone=options.tz)
     with naming_options(SCHEDULE_FIELDS, given):
         schedule = options.schedule(now_ms)
+        schedule = look_up_days(schedule, now_ms=now_ms)
         anchor_at = options.anchor_at(now_ms)
     runs = _next_runs(schedule, now_ms, anchor_at, count)
     notes = lint(schedule, now_ms, anchor_at=anchor_at)

@@ -24,6 +24,7 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.host.machine_state import home_country
 from halo_scheduler.model import (
     After,
     Cron,
@@ -40,7 +41,7 @@ from halo_scheduler.model import (
     SessionEvent,
     Several,
 )
-from halo_scheduler.model.calendars import DAY_GROUPS, Calendar, Shift
+from halo_scheduler.model.calendars import DAY_GROUPS, Calendar, Shift, SourceKind, is_source
 from halo_scheduler.model.chat import require_people
 from halo_scheduler.model.schedules import (
     Overlap,
@@ -145,7 +146,8 @@ SCHEDULE_OPTIONS = (
         "--only-on",
         multiple=True,
         metavar="DAYS",
-        help='Run only on these days: weekdays, weekends, or a date; may be repeated; "none" for all days.',
+        help='Run only on these days: weekdays, weekends, a date, "holidays DE", "business days DE" or '
+        '"ics FILE"; may be repeated; "none" for all days.',
     ),
     _option(
         "--not-on", multiple=True, metavar="DAYS", help="Don't run on these days; takes the same values."
@@ -186,6 +188,7 @@ SCHEDULE_FIELDS = {
     "schedule.not": ("--not-on",),
     "schedule.shift": ("--shift",),
     "schedules.only": ("--only-on",),
+    "schedules.not": ("--not-on",),
     "anchor_at": ("--anchor",),
 }
 """For each field of a schedule, the option that sets it."""
@@ -352,7 +355,9 @@ class ScheduleOptions:
         from halo_scheduler.schedule.spoken import parse_schedule  # noqa: PLC0415 - only for --when
 
         zone = self._zone(before)
-        found = (parse_schedule(words, now_ms=now_ms, timezone=zone) for words in self.when)
+        found = (
+            parse_schedule(words, now_ms=now_ms, timezone=zone, country=home_country()) for words in self.when
+        )
         return [
             replace(entry, key="") if isinstance(item, Several) else item
             for item in found
@@ -393,8 +398,18 @@ def _day(option: str, text: str, now_ms: int, timezone: str | None) -> str | Non
 
 
 def _days(option: str, given: tuple[str, ...], now_ms: int, timezone: str | None) -> tuple[str, ...]:
-    found = (text if text in DAY_GROUPS else _day(option, text, now_ms, timezone) for text in given)
+    found = (_days_of(option, text, now_ms, timezone) for text in given)
     return tuple(day for day in found if day is not None)
+
+
+def _days_of(option: str, text: str, now_ms: int, timezone: str | None) -> str | None:
+    """Return one item of a calendar; a calendar file is found from the current folder."""
+    if text in DAY_GROUPS:
+        return text
+    kind, _, path = text.strip().partition(" ")
+    if kind.lower() == SourceKind.ICS:
+        return f"{kind} {lasting_path(path.strip())}"
+    return text if is_source(text) else _day(option, text, now_ms, timezone)
 
 
 def schedule_options(command: AnyCommand) -> AnyCommand:

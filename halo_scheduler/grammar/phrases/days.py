@@ -24,7 +24,6 @@ _GROUPS = {
     "weekend": (0, 6),
     "weekends": (0, 6),
 }
-_WORKDAYS = ("workday", "workdays", "business", "working")
 _TO = ("to", "through", "thru", "till", "until", "–", "-")
 
 
@@ -133,11 +132,6 @@ def _period(cursor: Cursor, days: Days) -> bool:
 def _weekdays(cursor: Cursor, days: Days, *, after_every: bool) -> bool:
     start = cursor.position
     has_from = bool(cursor.accept("from"))
-    if cursor.peek().text in _WORKDAYS:
-        raise cursor.refusal(
-            "business days aren't supported, because holidays aren't known; weekdays are Monday to Friday",
-            "every weekday at 9:00",
-        )
     first = cursor.position
     found, is_repeated = _weekday_item(cursor)
     if not found or (has_from and cursor.position == first + 1):
@@ -253,7 +247,7 @@ def _take_noun(cursor: Cursor, days: Days, pending: list[int]) -> list[int]:
     if cursor.accept("day", "days"):
         _add_dates(cursor, days, pending)
         return []
-    if cursor.peek().text in (*_GROUPS, *_WORKDAYS):
+    if cursor.peek().text in _GROUPS:
         raise cursor.refusal(
             f"the n-th {cursor.peek().text} of a month is not supported", "first Monday of the month at 9:00"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ _TOKEN = re.compile(
     |(?P<decimal>[0-9]{1,9}\.[0-9]{1,9}(?![0-9.]))
     |(?P<ordinal>[0-9]{1,9}(?:st|nd|rd|th)\b)
     |(?P<number>[0-9]{1,9}(?![0-9]))
+    |(?P<source>[\ue000-\uf8ff])
     |(?P<word>[a-z]+(?:'[a-z]+)?)
     |(?P<sign>[,;…–&()+-])
     """,
@@ -36,7 +38,7 @@ _PLAIN = (
 
 
 class TokenKind(Enum):
-    """What a token is; `past` is the minute in ":30"."""
+    """What a token is; `past` is the minute in ":30", `source` a mark for days that are looked up."""
 
     DATE = auto()
     CLOCK = auto()
@@ -45,6 +47,7 @@ class TokenKind(Enum):
     ORDINAL = auto()
     NUMBER = auto()
     WORD = auto()
+    SOURCE = auto()
     SIGN = auto()
     END = auto()
 
@@ -165,8 +168,10 @@ def tokens_of(phrase: str) -> list[Token]:
 class Cursor:
     """A position in the tokens of a phrase."""
 
-    def __init__(self, phrase: str) -> None:
+    def __init__(self, phrase: str, sources: Mapping[str, str] | None = None) -> None:
         self.phrase = phrase
+        self.sources = sources or {}
+        """The sources of days by the marks that stand for them in the phrase."""
         self._tokens = tokens_of(phrase)
         self.position = 0
 
@@ -222,8 +227,7 @@ class Cursor:
 
     def refusal(self, fault: str, *suggestions: str) -> PhraseParseError:
         """Return the error for a phrase, with phrases that would be understood."""
-        advice = f"; write {listed([f'“{text}”' for text in suggestions], last='or')}" if suggestions else ""
-        return PhraseParseError(f"{fault}{advice}", self.phrase, suggestions, fault)
+        return refusal(self.phrase, fault, *suggestions)
 
     def token_refusal(self) -> PhraseParseError:
         """Return the error for the next token; it names the known word that is spelled most like it."""
@@ -234,7 +238,14 @@ class Cursor:
         word = self.peek(1).text if token.kind is TokenKind.NUMBER else token.text
         if similar := _similar_word(word):
             return self.refusal(f"“{word}” is not understood; did you mean “{similar}”?")
-        return self.refusal(f"“{token.text}” is not understood here", *EXAMPLES)
+        text = self.sources.get(token.text, token.text)
+        return self.refusal(f"“{text}” is not understood here", *EXAMPLES)
+
+
+def refusal(phrase: str, fault: str, *suggestions: str) -> PhraseParseError:
+    """Return the error for a phrase, with phrases that would be understood."""
+    advice = f"; write {listed([f'“{text}”' for text in suggestions], last='or')}" if suggestions else ""
+    return PhraseParseError(f"{fault}{advice}", phrase, suggestions, fault)
 
 
 _JOINTS = ("at", "on", "in", "of", "and", "from", "between", "the", "every", "each")

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import PhraseParseError, ScheduleError
+from halo_scheduler.host.machine_state import home_country
 from halo_scheduler.model import Schedule, Several
 from halo_scheduler.schedule.spoken import parse_schedule
 from halo_scheduler.wording.schedules import describe
@@ -75,7 +76,7 @@ class WordsLine(QWidget):
         schedule = None
         if text.strip():
             try:
-                schedule = parse_schedule(text, now_ms=self._now_ms())
+                schedule = parse_schedule(text, now_ms=self._now_ms(), country=home_country())
             except ScheduleError as error:
                 self._error = error
         self._suggest(self._error.suggestions if isinstance(self._error, PhraseParseError) else ())

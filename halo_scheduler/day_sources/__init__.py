@@ -1,0 +1,1 @@
+"""The days of countries, regions and calendar files, looked up outside the pure folders."""

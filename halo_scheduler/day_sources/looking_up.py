@@ -1,0 +1,44 @@
+"""Looks up the days of the calendars of schedules, for a few years."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model import Schedule, Several
+from halo_scheduler.model.calendars import Days, SourceKind, read_source
+from halo_scheduler.model.schedules import day_sources, with_days
+
+YEARS_AHEAD = 5
+
+
+def look_up_source(item: str, now_ms: int) -> frozenset[date]:
+    """Return the days of a source from last year on; ScheduleError says why they cannot be had."""
+    source = read_source(item)
+    if source is None:
+        raise ScheduleError(f"{item} has no days to look up")
+    year = local_time(now_ms).year
+    first, last = date(year - 1, 1, 1), date(year + YEARS_AHEAD, 12, 31)
+    if source.kind is SourceKind.ICS:
+        from halo_scheduler.day_sources.calendar_file import file_days  # noqa: PLC0415 - only for such files
+
+        return file_days(source.where, first, last)
+    from halo_scheduler.day_sources.countries import country_days  # noqa: PLC0415 - only for countries
+
+    return country_days(source, first, last)
+
+
+def look_up(items: Iterable[str], now_ms: int) -> Days:
+    """Return the days of several sources."""
+    return {item: look_up_source(item, now_ms) for item in items}
+
+
+def look_up_days(schedule: Schedule | Several, *, now_ms: int) -> Schedule | Several:
+    """Return schedules whose holidays, business days and calendar files are looked up, up to five years ahead.
+
+    `next_run` and the like need that; a scheduler does it by itself. It reads files, and ScheduleError says which
+    country is unknown or which file cannot be read.
+    """
+    return with_days(schedule, look_up(day_sources(schedule), now_ms))

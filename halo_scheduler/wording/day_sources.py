@@ -1,0 +1,49 @@
+"""Words for the days of countries, regions and calendar files."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from halo_scheduler.grammar.english import listed, short_date, shortened
+from halo_scheduler.grammar.places import place_name
+from halo_scheduler.model import Entry
+from halo_scheduler.model.calendars import SourceKind, read_source
+
+
+def source_words(item: str) -> str:
+    """Return "holidays in Germany (Bavaria)", "business days in Germany", 'days in "~/days.ics"'."""
+    source = read_source(item)
+    if source is None:
+        return item
+    kind, where = source
+    return f'days in "{where}"' if kind is SourceKind.ICS else f"{kind} in {place_name(where)}"
+
+
+def membership_words(item: str) -> str:
+    """Return what a day of a source or a group is: "a holiday in Germany (Bavaria)", "a weekday"."""
+    source = read_source(item)
+    if source is None:
+        return "a weekday" if item == "weekdays" else "on a weekend"
+    kind, where = source
+    match kind:
+        case SourceKind.HOLIDAYS:
+            return f"a holiday in {place_name(where)}"
+        case SourceKind.BUSINESS_DAYS:
+            return f"a business day in {place_name(where)}"
+        case SourceKind.ICS:
+            return f"a day in the calendar {shortened(where)}"
+
+
+def why_left_out(entry: Entry, day: date) -> str:
+    """Return why a day is none of a schedule's days: "it is a holiday in Germany (Bavaria)"."""
+    if entry.from_date is not None and day.isoformat() < entry.from_date:
+        return f"the first day is {short_date(date.fromisoformat(entry.from_date))}"
+    if entry.until_date is not None and day.isoformat() > entry.until_date:
+        return f"the last day was {short_date(date.fromisoformat(entry.until_date))}"
+    item = entry.calendar.leaves_out(day)
+    if item:
+        return f"it is {'one of the dates left out' if item[0].isdigit() else membership_words(item)}"
+    words = [membership_words(item) for item in entry.calendar.only if not item[0].isdigit()]
+    if len(words) < len(entry.calendar.only):
+        words.append("one of the dates of the schedule")
+    return f"it is not {listed(words, last='or')}"
