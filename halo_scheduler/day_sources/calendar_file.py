@@ -12,7 +12,7 @@ from pathlib import Path
 
 from halo_scheduler.day_sources.recurrence import read_rule
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.grammar.english import shortened, shown
+from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.zone import find_zone
 
 MOST_BYTES = 10 << 20
@@ -87,7 +87,7 @@ def file_days(path: str, first: date, last: date) -> frozenset[date]:
     try:
         return _Reader(first, last).days(list(_events(_text_of(path))))
     except ScheduleError as error:
-        raise ScheduleError(f"the calendar file {shortened(path)} {error.message}") from None
+        raise ScheduleError(f"the calendar file {path} {error.message}") from None
 
 
 def _text_of(path: str) -> str:

@@ -32,6 +32,7 @@ from halo_scheduler.model.settings import Settings
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.secrets import SecretError, SecretName, SecretPlace, SecretStore, has_keyring
 from halo_scheduler.wording.conditions import describe_condition
+from halo_scheduler.wording.day_sources import source_words
 
 _TOPIC = Topic.JOBS
 _LIMIT_S = 3.0
@@ -43,7 +44,12 @@ _KEYRING_LIMIT_S = 5.0
 
 def check_jobs(scene: Scene) -> Iterator[Finding]:
     """Check the stored jobs."""
-    found = [*first_of(_unreadable(scene)), *first_of(_unobservable(scene)), *first_of(_broken_chains(scene))]
+    found = [
+        *first_of(_unreadable(scene)),
+        *first_of(_unobservable(scene)),
+        *first_of(_broken_chains(scene)),
+        *first_of(_outdated_days(scene)),
+    ]
     yield from found
     if not found:
         yield fine(_TOPIC, "All jobs are readable, and all next jobs exist." if scene.jobs else "No jobs.")
@@ -88,6 +94,14 @@ def _broken_chains(scene: Scene) -> Iterator[Finding]:
             elif isinstance(after, JobRecord) and after.disabled_reason is not None:
                 what = f"The next job of {name}, {other}, is disabled."
                 yield look(_TOPIC, what, f"Enable it with: halo resume {quote(other)}")
+
+
+def _outdated_days(scene: Scene) -> Iterator[Finding]:
+    """Find holidays and calendar files that could not be read again: schedules keep to the days last read."""
+    for stored in scene.store.day_sources.all():
+        if stored.trouble:
+            what = f"The {source_words(stored.source)} were last read {scene.ago(stored.read_at)}: {stored.trouble}."
+            yield look(_TOPIC, what, "Schedules keep to the days last read; they are read again every day")
 
 
 def check_programs(scene: Scene) -> Iterator[Finding]:

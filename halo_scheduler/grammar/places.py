@@ -139,7 +139,7 @@ _OTHER_NAMES = {
 }
 _ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
 _WORD = re.compile(r"\s*[(]?[\w'’–-]+(?:\.(?=\w))?[)]?,?")
-_MOST_WORDS = 9
+_MOST_WORDS = 12
 _SIMILARITY = 0.75
 _MOST_SIMILAR = 3
 

@@ -20,6 +20,7 @@ DAY_GROUPS = {"weekdays": range(5), "weekends": range(5, 7)}
 _FIRST_OF_WEEKEND = 5
 MOST_DAYS = 300
 MOST_SOURCES = 20
+_LONGEST_PATH = 1_000
 _DAY = timedelta(days=1)
 _FORMS = 'weekdays, weekends, a date like 2026-12-24, "holidays DE", "business days DE" or "ics ~/days.ics"'
 _DAYS_FORM = f"days: {_FORMS}"
@@ -231,7 +232,7 @@ def read_source(text: str) -> DaySource | None:
 def _require_path(path: str) -> str:
     """Return the path of a calendar file, which must not depend on the current folder."""
     is_lasting = path.startswith(("/", "~")) or _WITH_DRIVE.match(path) is not None
-    if not is_lasting or not path.isprintable() or '"' in path:
+    if not is_lasting or not path.isprintable() or '"' in path or len(path) > _LONGEST_PATH:
         raise ScheduleError(f"{shown(path)} must be the full path of a calendar file, like ~/days.ics")
     return path
 

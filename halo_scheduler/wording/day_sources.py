@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from halo_scheduler.grammar.english import listed, short_date, shortened
+from halo_scheduler.grammar.english import listed, short_date
 from halo_scheduler.grammar.places import place_name
 from halo_scheduler.model import Entry
 from halo_scheduler.model.calendars import SourceKind, read_source
@@ -31,7 +31,7 @@ def membership_words(item: str) -> str:
         case SourceKind.BUSINESS_DAYS:
             return f"a business day in {place_name(where)}"
         case SourceKind.ICS:
-            return f"a day in the calendar {shortened(where)}"
+            return f'a day in "{where}"'
 
 
 def why_left_out(entry: Entry, day: date) -> str:

@@ -35,7 +35,7 @@ def _refusal(folder: Path, content: bytes) -> str:
     file.write_bytes(content)
     with pytest.raises(ScheduleError) as error:
         file_days(str(file), _FIRST, _LAST)
-    return error.value.message.removeprefix(f"the calendar file {str(file)[:60]}").lstrip("… ")
+    return error.value.message.removeprefix(f"the calendar file {file} ")
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def _told(schedule: Several, at: str) -> list[str]:
         ({"excluded": ("holidays DE",)}, "2026-12-25", "- it is a holiday in Germany"),
         ({"only": ("business days DE",)}, "2026-12-25", "- it is not a business day in Germany"),
         ({"excluded": ("business days DE",)}, "2026-12-24", "- it is a business day in Germany"),
-        ({"excluded": ("ics /days.ics",)}, "2026-12-22", "- it is a day in the calendar /days.ics"),
+        ({"excluded": ("ics /days.ics",)}, "2026-12-22", '- it is a day in "/days.ics"'),
         ({"excluded": ("weekends",)}, "2026-12-26", "- it is on a weekend"),
         (
             {"only": ("weekends", "2026-12-24")},

@@ -28,7 +28,7 @@ from halo_scheduler import (
     describe,
     parse_schedule,
 )
-from halo_scheduler.model import Calendar, Schedule, Several
+from halo_scheduler.model import Calendar, Schedule, Several, Shift
 from halo_scheduler.model.schedules import combine
 from halo_scheduler.model.time_rules import Dated, calendar_for
 from halo_scheduler.schedule.normal import normal
@@ -75,8 +75,29 @@ def _dated(schedule: Schedule, days: list[str], is_from: bool, is_until: bool, c
 
 
 _DAYS = st.dates(date(1970, 1, 1), date(9998, 12, 31)).map(date.isoformat)
+_PLACES = st.sampled_from(
+    ["DE", "DE-BW", "US", "AG", "SH-TA", "GN", "GQ", "BE-German", "TL", "IN-AN", "CH-GE", "RE", "CI"]
+)
+_SOURCES = st.one_of(
+    st.builds("{} {}".format, st.sampled_from(["holidays", "business days"]), _PLACES),
+    st.sampled_from(
+        ["ics ~/My days, all; and more.ics", "ics /holidays in Germany at 9.ics", "ics C:\\a.ics"]
+    ),
+    st.sampled_from(["weekdays", "weekends", "2026-12-24"]),
+)
+_SOURCED = st.builds(
+    lambda only, excluded, shift: Calendar(only=only, excluded=excluded, shift=shift),
+    only=st.lists(_SOURCES, max_size=3).map(lambda items: ["business days FI-01", *items]),
+    excluded=st.lists(_SOURCES.filter(lambda item: item[0] in "hi"), max_size=3),
+    shift=st.none() | st.sampled_from(Shift),
+)
 _ENTRIES = st.builds(Entry, _TIMED | EVENTS) | st.builds(
-    _dated, _TIMED, st.lists(_DAYS, min_size=2, max_size=2), st.booleans(), st.booleans(), CALENDARS
+    _dated,
+    _TIMED,
+    st.lists(_DAYS, min_size=2, max_size=2),
+    st.booleans(),
+    st.booleans(),
+    CALENDARS | _SOURCED,
 )
 
 # In long mode 100 000 schedules, in parts that each end within the time limit of a test.
@@ -168,6 +189,63 @@ def test_a_phrase_without_one_exact_meaning_is_refused(phrase: str, reason: str)
     # What is suggested is understood.
     for suggestion in refusal.value.suggestions if isinstance(refusal.value, PhraseParseError) else ():
         parse_schedule(suggestion, now_ms=_NOW, timezone=_BERLIN)
+
+
+_FIRST_DAY, _LAST_DAY = "on the 1st of every month", "on the last day of every month"
+_ON, _BACK = ", moved to the next allowed day", ", moved to the previous allowed day"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "words"),
+    [
+        (
+            "every weekday at 9, not on holidays in Germany",
+            "at 09:00 on weekdays, not on holidays in Germany",
+        ),
+        (
+            "at 9 daily except public holidays in Bavaria",
+            "at 09:00 every day, not on holidays in Germany (Bavaria)",
+        ),
+        ("every weekday at 9 not on holidays", "at 09:00 on weekdays, not on holidays in Austria"),
+        ("every business day at 9", "at 09:00 every day, only on business days in Austria"),
+        ("on business days in the UK at 9", "at 09:00 every day, only on business days in United Kingdom"),
+        ("at 9 on workdays in June", "at 09:00 every day in June, only on business days in Austria"),
+        ("every 15 minutes on business days", "every 15 minutes, only on business days in Austria"),
+        (
+            "last business day of the month at 18:00",
+            f"at 18:00 {_LAST_DAY}, only on business days in Austria{_BACK}",
+        ),
+        (
+            "the first working day in Germany of every month at 9 (Europe/Berlin)",
+            f"at 09:00 {_FIRST_DAY}, only on business days in Germany{_ON} (Europe/Berlin)",
+        ),
+        (
+            "first business day of each month in DE-BY at 9",
+            f"at 09:00 {_FIRST_DAY}, only on business days in Germany (Bavaria){_ON}",
+        ),
+        (
+            'every day at 9, only on days in the calendar file "~/a, b; c.ics"',
+            'at 09:00 every day, only on days in "~/a, b; c.ics"',
+        ),
+        ('every day at 9, not on ics "/a.ics"', 'at 09:00 every day, not on days in "/a.ics"'),
+        (
+            "every day at 9 only on business days in Germany and holidays in Austria or 24 Dec 2026",
+            "at 09:00 every day, only on 24 Dec 2026, business days in Germany and holidays in Austria",
+        ),
+    ],
+)
+def test_phrases_name_holidays_and_business_days(phrase: str, words: str) -> None:
+    found = parse_schedule(phrase, now_ms=_NOW, country="AT")
+    assert describe(found) == words
+    assert parse_schedule(words, now_ms=_NOW) == found
+
+
+def test_marks_of_sources_are_not_read_as_such() -> None:
+    with pytest.raises(PhraseParseError, match="there is a sign that no schedule contains"):
+        parse_schedule("every day at 9, not on \ue000", now_ms=_NOW)
+    many = ", not on holidays in Germany" * 41
+    with pytest.raises(PhraseParseError, match="too many countries, regions and files"):
+        parse_schedule(f"every day at 9{many}", now_ms=_NOW)
 
 
 _TWO_SCHEDULES = "there are two schedules"
