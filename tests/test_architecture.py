@@ -196,7 +196,7 @@ def _package_names(requirements: list[str]) -> set[str]:
 def test_imported_packages_are_declared() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needed = _package_names(project["dependencies"])
-    extras = {"mcp": "mcp", "triggers": "chat"}
+    extras = {"mcp": "mcp", "triggers": "chat", "day_sources": "holidays"}
     owners = packages_distributions()
     for path in _SOURCES:
         extra = extras.get(path.parent.name)

@@ -47,7 +47,7 @@ class DaySource(NamedTuple):
 Days = Mapping[str, frozenset[date]]
 """The days of each source that was looked up. Of business days: the days that differ from Monday to Friday."""
 _WITH_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-_SOURCE = re.compile(r"(holidays|business days|ics)(?:\s+(?:in\s+)?(.*))?", re.IGNORECASE | re.DOTALL)
+_SOURCE = re.compile(r"(holidays|business days|ics|days in)(?:\s+(?:in\s+)?(.*))?", re.IGNORECASE | re.DOTALL)
 
 
 class Shift(StrEnum):
@@ -219,7 +219,8 @@ def read_source(text: str) -> DaySource | None:
     match = _SOURCE.fullmatch(text.strip())
     if match is None:
         return None
-    kind, where = SourceKind(match[1].lower()), (match[2] or "").strip().strip('"')
+    word, where = match[1].lower(), (match[2] or "").strip().strip('"')
+    kind = SourceKind.ICS if word == "days in" else SourceKind(word)
     if kind is SourceKind.ICS:
         return DaySource(kind, _require_path(where))
     if not where:

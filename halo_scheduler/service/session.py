@@ -122,14 +122,16 @@ class Session:
             return schedule
         from halo_scheduler.day_sources.looking_up import look_up_source  # noqa: PLC0415 - only for such calendars
 
-        found = dict(self.store.day_sources.of(known))
-        for index, entry in enumerate(entries_of(schedule)):
+        found, entries = dict(self.store.day_sources.of(known)), entries_of(schedule)
+        for index, entry in enumerate(entries):
             for source in (one for one in entry.calendar.sources if one not in found):
                 name = "only" if source in entry.calendar.only else "not"
                 try:
                     found[source] = look_up_source(source, self.clock.now_ms())
                 except ScheduleError as error:
-                    raise error.under(name).under(f"schedules[{index}]") from None
+                    raise error.under(name).under(
+                        f"schedules[{index}]" if entries[1:] else "schedule"
+                    ) from None
         return with_days(schedule, found)
 
     def with_days_in(self, job_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -88,10 +88,11 @@ def test_what_cannot_be_read_is_refused_at_save(bench: Bench, tmp_path: Path, da
     gone = tmp_path / "gone.ics"
     with pytest.raises(ScheduleError, match="cannot be read: No such file or directory") as error:
         bench.scheduler.add_job("tea", _without(gone))
-    assert error.value.path == "schedules[0].not"
+    assert error.value.path == "schedule.not"
     job_id = bench.scheduler.add_job("tea", _without(days))
-    with pytest.raises(ScheduleError, match="cannot be read"):
+    with pytest.raises(ScheduleError, match="cannot be read") as error:
         bench.scheduler.update_job(job_id, schedule=[Entry(_DAILY), *_without(gone)])
+    assert error.value.path == "schedules[1].not"
     with pytest.raises(ScheduleError, match="none of its times lies on these days"):
         bench.scheduler.add_job("never", [Entry(_DAILY, calendar=Calendar(only=(f"ics {days}",)))])
     assert [job.name for job in bench.scheduler.list_jobs()] == ["tea"]

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLineEdit, QMenu, QWidget
 
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Schedule
-from halo_scheduler.model.calendars import EVERY_DAY, Calendar, Shift
+from halo_scheduler.model.calendars import EVERY_DAY, Calendar, Shift, SourceKind
 from halo_scheduler.model.time_rules import Dated, calendar_for
 from ui.editor.summary import joined
 from ui.forms.fields import Field, Page
 from ui.style.theme import HALF, Appearance
-from ui.widgets.arrange import show_if
+from ui.widgets.arrange import dialog_start, show_if
 from ui.widgets.boxes import let_shrink
 from ui.widgets.days import DayPopup
 from ui.widgets.labels import icon_button
 
-_SEPARATORS = re.compile(r"[,;\s]+")
+from .day_sources import PlaceDialog, read_days, written_days
 
 
 class CalendarFields(QObject):
@@ -53,7 +53,7 @@ class CalendarFields(QObject):
                     self._excluded,
                     path="schedule.not",
                     subject=self.tr("The day"),
-                    hint=self.tr("weekdays, weekends or dates like 2026-12-24"),
+                    hint=self.tr("weekdays, weekends, holidays, or dates like 2026-12-24"),
                 )
             ),
         ]
@@ -93,7 +93,7 @@ class CalendarFields(QObject):
 
     @property
     def summary(self) -> str:
-        only, excluded = ", ".join(self._only.days), ", ".join(self._excluded.days)
+        only, excluded = written_days(self._only.days), written_days(self._excluded.days)
         return joined(
             self.tr("only on {days}").format(days=only) if only else "",
             self.tr("not on {days}").format(days=excluded) if excluded else "",
@@ -115,24 +115,37 @@ class DaysLine(QWidget):
         self._line.setObjectName(f"{name}Line")
         self._line.setAccessibleName(title)
         self._pick = icon_button(appearance, "calendar", self.tr("Add a day"), name=f"{name}Pick")
+        self._more = icon_button(
+            appearance, "globe", self.tr("Add holidays or a calendar file"), name=f"{name}More"
+        )
+        self._menu = QMenu(self._more)
+        self._menu.setObjectName(f"{name}Menu")
+        for words, ask in (
+            (self.tr("Holidays…"), partial(self._ask_place, SourceKind.HOLIDAYS)),
+            (self.tr("Business days…"), partial(self._ask_place, SourceKind.BUSINESS_DAYS)),
+            (self.tr("Calendar file…"), self._ask_file),
+        ):
+            self._menu.addAction(words).triggered.connect(lambda _checked=False, ask=ask: ask())
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
         layout.addWidget(self._line, 1)
         layout.addWidget(self._pick)
+        layout.addWidget(self._more)
         self.setFocusProxy(self._line)
         self._line.textChanged.connect(self.changed)
         self._pick.clicked.connect(self._open_calendar)
+        self._more.clicked.connect(self._open_menu)
 
     @property
     def days(self) -> tuple[str, ...]:
         """The words and dates of the line."""
-        return tuple(day.lower() for day in _SEPARATORS.split(self._line.text()) if day)
+        return read_days(self._line.text())
 
     def set_days(self, days: tuple[str, ...]) -> None:
         """Show days without a signal."""
         with QSignalBlocker(self._line):
-            self._line.setText(", ".join(days))
+            self._line.setText(written_days(days))
             self._line.setCursorPosition(0)
 
     def _open_calendar(self) -> None:
@@ -143,5 +156,25 @@ class DaysLine(QWidget):
         self._popup.open_at(today, first=today)
 
     def _add(self, day: date) -> None:
-        self._line.setText(", ".join((*self.days, day.isoformat())))
+        self._add_item(day.isoformat())
+
+    def _add_item(self, item: str) -> None:
+        self._line.setText(written_days((*self.days, item)))
         self._line.setFocus()
+
+    def _open_menu(self) -> None:
+        self._menu.popup(self._more.mapToGlobal(self._more.rect().bottomLeft()))
+
+    def _ask_place(self, kind: SourceKind) -> None:
+        dialog = PlaceDialog(kind, self.window())
+        dialog.picked.connect(self._add_item)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _ask_file(self) -> None:
+        dialog = QFileDialog(self.window(), self.tr("Calendar file"), dialog_start())
+        dialog.setNameFilters([self.tr("Calendars (*.ics)"), self.tr("All files (*)")])
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self._add_item(f"{SourceKind.ICS} {path}"))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

@@ -10,12 +10,22 @@ import pytest
 from editor_desk import FULL, Bench, Desk, opened_bench
 from PySide6.QtCore import QDate, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QCalendarWidget, QComboBox, QLabel, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QCalendarWidget,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QMenu,
+    QTableView,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Cron, Entry, Every
 from halo_scheduler.model.calendars import EVERY_DAY, Calendar, Shift
 from halo_scheduler.model.schedules import combine
+from ui.editor.when.day_sources import read_days, written_days
 
 
 @pytest.fixture
@@ -96,3 +106,62 @@ def test_calendars_come_back_unchanged_and_are_read_from_words(bench: Bench) -> 
     desk.write("whenWords", "every 2 hours, not on weekends")
     assert desk.line("notOnLine").text() == "weekends"
     assert _calendar(desk) == Calendar(excluded=("weekends",))
+
+
+def test_holidays_of_a_country_and_a_region_are_added(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("notOnLine", "weekends")
+    desk.find(QMenu, "notOnMenu").actions()[0].trigger()
+    country, region = desk.find(QComboBox, "placeCountry"), desk.find(QComboBox, "placeRegion")
+    add = desk.find(QAbstractButton, "addPlace")
+    assert (country.currentIndex(), region.isEnabled(), add.isEnabled()) == (-1, False, False)
+    country.setCurrentIndex(country.findText("Germany"))
+    region.setCurrentIndex(region.findText("Bavaria"))
+    desk.press("addPlace")
+    assert desk.line("notOnLine").text() == "weekends, holidays in Germany (Bavaria)"
+    assert _calendar(desk) == Calendar(excluded=("weekends", "holidays DE-BY"))
+    assert desk.summary("runOptionsFold").startswith("not on weekends, holidays in Germany (Bavaria)")
+
+
+def test_business_days_of_a_whole_country_are_added(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.find(QMenu, "onlyOnMenu").actions()[1].trigger()
+    country = desk.find(QComboBox, "placeCountry")
+    country.setCurrentIndex(country.findText("Monaco"))
+    assert not desk.find(QComboBox, "placeRegion").isEnabled()
+    desk.press("addPlace")
+    assert _calendar(desk) == Calendar(only=("business days MC",))
+
+
+def test_a_calendar_file_is_chosen(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "my days, and more.ics"
+    file.write_text("BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n")
+    desk = bench.open()
+    desk.fill_in()
+    desk.find(QMenu, "notOnMenu").actions()[2].trigger()
+    dialog = desk.editor.findChild(QFileDialog)
+    assert dialog is not None
+    dialog.fileSelected.emit(str(file))
+    dialog.close()
+    desk.settle()
+    assert desk.line("notOnLine").text() == f'days in "{file}"'
+    assert _calendar(desk) == Calendar(excluded=(f"ics {file}",))
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("Weekdays 2026-12-24; holidays in Germany", ("weekdays", "2026-12-24", "holidays DE")),
+        ("holidays SH, holidays in the UK", ("holidays SH", "holidays GB")),
+        ('days in "/a, b; c.ics", weekends', ("ics /a, b; c.ics", "weekends")),
+        ('days in "/a', ("ics /a",)),
+        ("holidays in Germny, foo bar", ("holidays in Germny", "foo bar")),
+        (" , ;", ()),
+    ],
+)
+def test_days_are_read_from_a_line(text: str, days: tuple[str, ...]) -> None:
+    assert read_days(text) == days
+    if "Germny" not in text:
+        assert read_days(written_days(days)) == days
