@@ -18,7 +18,12 @@ _LONGEST_NAME = 60
 # Packages for Python in a browser, where we do not run.
 _BROWSER = "sys_platform == 'emscripten'"
 # Names that packages give to licences, and the SPDX identifiers that they mean.
-_SPDX = {"MIT License": "MIT", "PSF": "PSF-2.0", "ZPL 2.1": "ZPL-2.1"}
+_SPDX = {
+    "MIT License": "MIT",
+    "PSF": "PSF-2.0",
+    "Dual License": "Apache-2.0 OR BSD-3-Clause",
+    "ZPL 2.1": "ZPL-2.1",
+}
 _HEAD = """\
 # Third-party software
 
@@ -30,7 +35,7 @@ folders.
 |---|---|---|---|
 """
 _BUNDLED = """
-With packages that bring their own Python, and with `pip install 'halo-scheduler[chat,mcp]'`, also:
+With packages that bring their own Python, and with `pip install 'halo-scheduler[chat,holidays,mcp]'`, also:
 
 | package | version | licence | where |
 |---|---|---|---|

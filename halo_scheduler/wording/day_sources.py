@@ -9,6 +9,8 @@ from halo_scheduler.grammar.places import place_name
 from halo_scheduler.model import Entry
 from halo_scheduler.model.calendars import SourceKind, read_source
 
+_ONE_OF = {SourceKind.HOLIDAYS: "a holiday", SourceKind.BUSINESS_DAYS: "a business day"}
+
 
 def source_words(item: str) -> str:
     """Return "holidays in Germany (Bavaria)", "business days in Germany", 'days in "~/days.ics"'."""
@@ -25,13 +27,7 @@ def membership_words(item: str) -> str:
     if source is None:
         return "a weekday" if item == "weekdays" else "on a weekend"
     kind, where = source
-    match kind:
-        case SourceKind.HOLIDAYS:
-            return f"a holiday in {place_name(where)}"
-        case SourceKind.BUSINESS_DAYS:
-            return f"a business day in {place_name(where)}"
-        case SourceKind.ICS:
-            return f'a day in "{where}"'
+    return f'a day in "{where}"' if kind is SourceKind.ICS else f"{_ONE_OF[kind]} in {place_name(where)}"
 
 
 def why_left_out(entry: Entry, day: date) -> str:

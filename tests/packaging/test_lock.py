@@ -64,7 +64,7 @@ def test_developers_and_users_get_the_same_versions() -> None:
 
 def test_the_licence_of_every_shipped_package_is_listed() -> None:
     table = (_ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[?([\w.-]+)[^|]*\| ([\d.]+) \| [^|\s][^|]* \|", table, re.MULTILINE)
+    rows = re.findall(r"^\| \[?([\w.-]+)[^|]*\| ([0-9][\w.]*) \| [^|\s][^|]* \|", table, re.MULTILINE)
     listed = [(canonicalize_name(name), Version(version)) for name, version in rows]
     shipped = {*_pinned("run.txt"), *_pinned("bundle.txt")}
     # This one is for Python in a browser.

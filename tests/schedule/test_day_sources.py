@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -10,11 +10,11 @@ from cases import utc_ms
 
 from halo_scheduler import Cron, Entry, Every, ScheduleError, next_run, previous_run
 from halo_scheduler.model import Calendar, Shift
-from halo_scheduler.model.calendars import Days
+from halo_scheduler.model.calendars import Days, is_source
 from halo_scheduler.model.schedules import Several, day_sources, with_days
 from halo_scheduler.rules.grid import is_finite
 from halo_scheduler.schedule.days import left_out_times, moved_times
-from halo_scheduler.wording.day_sources import why_left_out
+from halo_scheduler.wording.day_sources import source_words, why_left_out
 
 _DAILY = Cron("0 9 * * *", "UTC")
 _25TH = Cron("0 9 25 * *", "UTC")
@@ -153,8 +153,13 @@ def test_a_moved_time_knows_where_it_was() -> None:
     assert [str(one.day) for one in moved_times(back, utc_ms("2026-12-24T09:00Z"))] == ["2026-12-26"]
     assert moved_times(back, utc_ms("2027-01-26T09:00Z")) == []
     # Behind days that go on for months nothing is looked for.
-    only = _schedule(_25TH, only=("weekdays",), excluded=(), shift=Shift.NEXT)
-    assert moved_times(only, utc_ms("2026-12-28T09:00Z")) == []
+    months = frozenset(date(2026, 10, 1) + timedelta(days=number) for number in range(90))
+    entry = Entry(_25TH, calendar=Calendar(excluded=("ics /days.ics",), shift=Shift.NEXT))
+    long = with_days(Several((entry,)), {"ics /days.ics": months})
+    assert [str(one.day) for one in moved_times(long, utc_ms("2026-12-30T09:00Z"))] == [
+        "2026-12-25",
+        "2026-11-25",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -197,3 +202,9 @@ def test_sources_are_written_in_one_way() -> None:
 def test_a_calendar_has_a_few_sources() -> None:
     with pytest.raises(ScheduleError, match="has at most 20 countries, regions and files"):
         Calendar(only=tuple(f"ics /{number}.ics" for number in range(21)))
+
+
+def test_other_days_are_no_sources() -> None:
+    assert is_source("holidays DE")
+    assert not is_source("weekdays")
+    assert source_words("weekdays") == "weekdays"
