@@ -103,7 +103,7 @@ class Calendar(Value):
     @property
     def recurs(self) -> bool:
         """Whether it has days in every week, but for single dates."""
-        return any(self._allows_weekday(weekday) for weekday in range(7))
+        return any(self.recurs_on(weekday) for weekday in range(7))
 
     @property
     def is_finite(self) -> bool:
@@ -143,7 +143,8 @@ class Calendar(Value):
             raise ScheduleError(f"the days of {shown(source)} are not known; look them up with look_up_days")
         return self.days[source]
 
-    def _allows_weekday(self, weekday: int) -> bool:
+    def recurs_on(self, weekday: int) -> bool:
+        """Return whether it has a day of the week, but for single dates and holidays; Monday is 0."""
         is_named = not self.only or _recurs_on(self.only, weekday)
         return is_named and not _recurs_on(self.excluded, weekday)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from checkup import everything_in, found_by, is_fine, only
 
-from halo_scheduler import Command, Every, Manual, Policy, Prompt
+from halo_scheduler import Calendar, Command, Entry, Every, Manual, Policy, Prompt
 from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.doctor import jobs
 from halo_scheduler.doctor import jobs as doctor_jobs
@@ -174,3 +174,16 @@ def test_a_chain_that_leads_nowhere_is_reported(scheduler: Scheduler) -> None:
     ]
     scheduler._store.jobs.purge(1 << 60)
     assert "does not exist" in found_by(check_jobs, scheduler.path)[0].what
+
+
+
+def test_days_that_could_not_be_read_again_are_a_warning(scheduler: Scheduler, tmp_path: Path) -> None:
+    file = tmp_path / "days.ics"
+    file.write_text("BEGIN:VCALENDAR\nEND:VCALENDAR\n")
+    scheduler.add_job("tea", [Entry(Every("1h"), calendar=Calendar(excluded=(f"ics {file}",)))])
+    assert is_fine(found_by(check_jobs, scheduler.path))
+    scheduler._store.day_sources.save_trouble(f"ics {file}", "it is gone")
+    found = only(found_by(check_jobs, scheduler.path))
+    assert found.mark is Mark.LOOK
+    assert found.what.startswith(f'The days in "{file}" were last read')
+    assert found.what.endswith(": it is gone.")

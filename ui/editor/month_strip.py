@@ -110,6 +110,9 @@ class MonthStrip(QWidget):
         if day.clock_change:
             corner = QRectF(box.right() - _MARK - 1, box.top() + 1, _MARK, _MARK)
             paint_mark(painter, corner, Shape.TRIANGLE, self._appearance.colour(Tone.WARN))
+        elif day.left_out:
+            corner = QRectF(box.right() - _MARK - 1, box.top() + 1, _MARK, _MARK)
+            paint_mark(painter, corner, Shape.RING, self._appearance.colour(Tone.MUTED))
 
     # --- Qt -----------------------------------------------------------------------------------------
 
@@ -132,7 +135,7 @@ class MonthStrip(QWidget):
 
 
 def _day_words(month: Month, number: int) -> str:
-    """Return the times of a day and its clock change: "Wed 18 Nov: 09:00, 17:00"; "" if there is nothing."""
+    """Return a day's times, its clock change and why it is left out: "Wed 18 Nov: 09:00"; "" if there is nothing."""
     day = month.days.get(number)
     if day is None:
         return ""
@@ -140,7 +143,8 @@ def _day_words(month: Month, number: int) -> str:
     name = f"{_FROM_MONDAY[found.weekday()][:3]} {number} {MONTHS[month.month - 1][:3]}"
     more = " …" if day.has_more else ""
     times = f"{name}: {', '.join(day.times)}{more}" if day.times else name
-    return "\n".join(filter(None, (times, sentence_case(day.clock_change))))
+    left_out = day.left_out and f"Left out: {day.left_out}"
+    return "\n".join(filter(None, (times, left_out, sentence_case(day.clock_change))))
 
 
 def _month_words(month: Month) -> str:
@@ -153,4 +157,9 @@ def _month_words(month: Month) -> str:
         for number, day in month.days.items()
         if day.clock_change
     )
-    return f"{name}: {runs}.{''.join(changes)}"
+    left_out = (
+        f" The {ordinal(number)} is left out: {day.left_out}."
+        for number, day in month.days.items()
+        if day.left_out
+    )
+    return f"{name}: {runs}.{''.join(changes)}{''.join(left_out)}"

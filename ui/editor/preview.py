@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
 from halo_scheduler.grammar.english import time_of_day
@@ -21,9 +21,11 @@ from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.model.settings import Quiet, QuietTime
 from halo_scheduler.model.situation import SituationKind
 from halo_scheduler.schedule.calendar import quiet_at
+from halo_scheduler.schedule.days import left_out_times
 from halo_scheduler.schedule.entries import without_after
 from halo_scheduler.schedule.next_run import count_due, next_run
 from halo_scheduler.wording.conditions import waiting_words
+from halo_scheduler.wording.day_sources import why_left_out
 from halo_scheduler.wording.lint import Note, clock_change_words, lint
 from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.status import status_words
@@ -37,11 +39,12 @@ _DECEMBER = 12
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The first few times of a day, and what its clocks do."""
+    """The first few times of a day, what its clocks do, and why it is left out, as a holiday is."""
 
     times: tuple[str, ...] = ()
     has_more: bool = False
     clock_change: str = ""
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +172,9 @@ class _Calendar:
             days.setdefault(day.day, Day(times, has_more=has_more))
             at = self._next(next_day_at - 1) if has_more else at
         for day_number, words in self._clock_changes(begin_at, end_at):
-            found = days.get(day_number, Day())
-            days[day_number] = Day(found.times, found.has_more, words)
+            days[day_number] = replace(days.get(day_number, Day()), clock_change=words)
+        for day_number, words in self._days_left_out(begin_at, end_at):
+            days[day_number] = replace(days.get(day_number, Day()), left_out=words)
         today = self._today.day if self._today.replace(day=1) == start else 0
         return Month(start.year, start.month, today, days)
 
@@ -186,6 +190,17 @@ class _Calendar:
     def _clock_changes(self, begin_at: int, end_at: int) -> Iterator[tuple[int, str]]:
         for change in clock_changes(self._zone, begin_at // SECOND_MS - 1, end_at // SECOND_MS - 1):
             yield wall_time(change.wall_start_s).day, clock_change_words(change)
+
+    def _days_left_out(self, begin_at: int, end_at: int) -> Iterator[tuple[int, str]]:
+        """Yield the days on which a schedule would have times if they were no holidays or single dates."""
+        at = begin_at
+        while at < end_at:
+            day = local_time(at, self._timezone).date()
+            next_day_at = max(self._midnight(day + timedelta(days=1)), at + 1)
+            for found in left_out_times(self._schedule, at, next_day_at, self._anchor_at):
+                if found.entry.calendar.recurs_on(found.day.weekday()) and day >= self._today:
+                    yield day.day, why_left_out(found.entry, found.day)
+            at = next_day_at
 
     def _next(self, at: int) -> int | None:
         return next_run(self._schedule, at, anchor_at=self._anchor_at)

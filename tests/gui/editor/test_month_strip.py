@@ -21,6 +21,7 @@ _OCTOBER = Month(
     {day: Day(("09:00", "17:00")) for day in (18, 19, 20, 24)} | {25: Day(("02:30",), True, _BACK)},
 )
 _NOVEMBER = Month(2026, 11, 0, {})
+_DECEMBER = Month(2026, 12, 0, {25: Day(left_out="it is a holiday in Germany"), 28: Day(("09:00",))})
 
 
 @pytest.fixture
@@ -79,3 +80,14 @@ def test_it_is_as_high_as_its_weeks(strip: MonthStrip) -> None:
     assert strip.sizeHint().height() < before
     strip.show_months(())
     assert strip.sizeHint().height() == 0
+
+
+def test_a_day_that_is_left_out_tells_why(strip: MonthStrip) -> None:
+    strip.show_months((_DECEMBER, _NOVEMBER))
+    strip.grab()
+    assert (
+        _tooltip(strip, strip.day_rect(0, 25).center()) == "Fri 25 Dec\nLeft out: it is a holiday in Germany"
+    )
+    assert strip.accessibleDescription().startswith(
+        "December 2026: 28. The 25th is left out: it is a holiday in Germany."
+    )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from halo_scheduler import After, Cron, Every, Manual, Once, Policy
+from halo_scheduler import After, Calendar, Cron, Entry, Every, Manual, Once, Policy, Several
 from halo_scheduler.model import Caps, JobStatus, Schedule, Situation
+from halo_scheduler.model.schedules import with_days
 from halo_scheduler.wording.lint import LintCode
 from ui.editor.preview import Day, preview_schedule
 
@@ -123,3 +126,17 @@ def test_clocks_that_go_back_over_midnight_do_not_stop_the_calendar() -> None:
     found = preview_schedule(Cron("*/10 * * * *", "America/St_Johns"), before, anchor_at=0).months
     assert set(range(6, 31)) <= set(found[0].days)
     assert found[0].days[6].clock_change == "the clocks go back from 00:01 to 23:01"
+
+
+def test_a_day_that_is_a_holiday_is_told_and_a_weekend_is_not() -> None:
+    calendar = Calendar(only=("business days DE",), excluded=("2026-07-16",))
+    entry = Entry(Cron("0 9 * * *", _BERLIN), calendar=calendar)
+    # A Friday off, and a Saturday with work.
+    days = {"business days DE": frozenset({date(2026, 7, 17), date(2026, 7, 18)})}
+    july, _ = preview_schedule(with_days(Several((entry,)), days), _NOW, anchor_at=0).months
+    assert {number: day.left_out for number, day in july.days.items() if day.left_out} == {
+        16: "it is one of the dates left out",
+        17: "it is not a business day in Germany",
+    }
+    assert july.days[18] == Day(("09:00",))
+    assert 19 not in july.days
