@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.interval import DAY_MS
-from halo_scheduler.model import NO_DETAILS, JobSpec, WaitingDetails
+from halo_scheduler.model import NO_DETAILS, JobSpec, Several, WaitingDetails
 from halo_scheduler.model.messages import MessageKind, message, stored_message
 from halo_scheduler.model.words import Shortage
 from halo_scheduler.store.connection import Database, Row, Value
@@ -337,5 +337,7 @@ class JobTable:
 
     def _filled(self, record: JobRecord) -> JobRecord:
         """Return a job with the days in its calendars."""
+        if not isinstance(record.spec.schedule, Several):
+            return record  # Of thousands in a tick, few have several.
         spec = self._day_sources.fill(record.spec)
         return record if spec is record.spec else record._replace(spec=spec)
