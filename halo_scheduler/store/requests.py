@@ -247,6 +247,11 @@ class RequestTable:
         )
         return None if row is None else str(row[0])
 
+    def waiting_event(self, event_id: str) -> Request | None:
+        """Return the request for the run of an event, or for its retry; None if neither waits."""
+        found = self._select("kind = 'event' AND event_id = ?", event_id, limit=1)
+        return found[0] if found else None
+
     def is_waiting(self, job_id: str, run_id: str) -> bool:
         """Return whether a run of a job is requested and has not started."""
         row = self._database.row(

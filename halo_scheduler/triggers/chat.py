@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 
 from halo_scheduler.errors import SchedulerError, StoreError
 from halo_scheduler.grammar.interval import DAY_MS, MINUTE_MS, SECOND_MS
@@ -96,8 +97,9 @@ class ChatWatcher:
         """Stop listening and sending; what was stored is sent by the next engine."""
         for bot in self._bots:
             bot.stop()
+        ends_at = monotonic() + _TO_CLOSE_S
         for bot in self._bots:
-            bot.join()
+            bot.join(ends_at)
 
     def _wake(self) -> None:
         for bot in self._bots:
@@ -116,6 +118,8 @@ class BotThreads:
         self._has_news = threading.Event()
         self._lock = threading.Lock()
         self._service: ChatService | None = None
+        # The same, once its token was proved.
+        self._proved: ChatService | None = None
         self._receiver = _Shelf(link.path)
         self._sender = _Shelf(link.path)
         self._threads = [
@@ -139,9 +143,10 @@ class BotThreads:
                 self._service.close()
         self._has_news.set()
 
-    def join(self) -> None:
+    def join(self, ends_at: float) -> None:
+        """Wait for both threads, but not for long: they do no harm later."""
         for thread in self._threads:
-            thread.join(_TO_CLOSE_S)
+            thread.join(max(ends_at - monotonic(), 0))
 
     # --- Receiving -----------------------------------------------------------------------------------
 
@@ -185,6 +190,7 @@ class BotThreads:
         service = self._service or self._open_service(store)
         identity = service.identity()
         self._save(replace(self._state, identity=identity, fault="", since=self._link.clock.now_ms()))
+        self._proved = service
         self._has_news.set()
         return service
 
@@ -199,12 +205,23 @@ class BotThreads:
     def _drop_service(self) -> None:
         """Let the next attempt read the token again."""
         with self._lock:
-            service, self._service = self._service, None
+            service, self._service, self._proved = self._service, None, None
         if service is not None:
             service.close()
 
     def _accept(self, messages: Sequence[ChatMessage], position: str) -> None:
         """Store messages with what becomes of them; StoreUnavailableError if nothing was stored."""
+        try:
+            self._store_messages(messages, position)
+        except StoreError:
+            raise
+        except Exception:  # noqa: BLE001 - one message must not keep the bot from the others for ever
+            _LOG.exception("Messages to the bot %s cannot be processed.", self._bot.name)
+            for one in messages if len(messages) > 1 else ():
+                self._accept([one], self._state.position)
+            self._store_messages((), position)
+
+    def _store_messages(self, messages: Sequence[ChatMessage], position: str) -> None:
         now_ms = self._link.clock.now_ms()
         verdict = self._judge.judge(self._receiver.open(), messages)
         state = replace(self._state, position=position)
@@ -249,7 +266,8 @@ class BotThreads:
             try:
                 wait_ms = self._send_due()
             except StoreError as error:
-                _LOG.warning("Answers of the bot %s cannot be read: %s", self._bot.name, error)
+                if not self._is_closing.is_set():
+                    _LOG.warning("Answers of the bot %s cannot be read: %s", self._bot.name, error)
                 self._sender.close()
                 wait_ms = 5 * SECOND_MS
             except Exception:  # noqa: BLE001 - one answer must not keep the others
@@ -263,13 +281,13 @@ class BotThreads:
         """Store the news of threads, send the answers that are due, and return how long nothing else is."""
         store = self._sender.open()
         wait_ms = self._gather_news(store)
-        while self._service is not None and not self._is_closing.is_set():
+        while (service := self._proved) is not None and not self._is_closing.is_set():
             reply = store.chat.due_reply(self._bot.name, self._link.clock.now_ms())
             if reply is None:
                 break
-            self._send_one(self._service, reply)
+            self._send_one(service, reply)
         due_at = store.chat.next_reply_at(self._bot.name)
-        if due_at is not None and self._service is not None:
+        if due_at is not None and self._proved is not None:
             wait_ms = min(wait_ms, max(due_at - self._link.clock.now_ms(), 0))
         return wait_ms
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from halo_scheduler.clock import Clock
@@ -135,8 +135,10 @@ class Verdict:
         """Give an answer to a question; the sender is told if another one was quicker."""
         try:
             answer_question(edit, answer.question_id, answer.message.text)
-        except SchedulerError:
-            self._tell(edit.store, answer.message, ANSWERED, edit.now_ms)
+        except SchedulerError as error:
+            question = edit.store.questions.get(answer.question_id)
+            is_open = question is not None and question.state is QuestionState.OPEN
+            self._tell(edit.store, answer.message, str(error) if is_open else ANSWERED, edit.now_ms)
 
     def _tell(self, store: Store, message: ChatMessage, text: str, now_ms: int) -> None:
         store.chat.append_reply(self.bot, message.channel, message.thread, text, now_ms)
@@ -161,7 +163,7 @@ class Judge:
             return verdict
         targets = targets_of(store, bot.name)
         for message in messages:
-            self._judge_one(store, bot, message, targets, verdict)
+            self._judge_one(store, bot, _clean(message), targets, verdict)
         return verdict
 
     def _judge_one(
@@ -209,7 +211,7 @@ class Judge:
             event_id=f"{message.event_id}:{record.id}",
             # The clock of the service may be ahead of ours.
             at=min(message.at, self._clock.now_ms()),
-            input=text.encode(errors="replace"),
+            input=text.encode(),
             parameters=values,
         )
         verdict.starts.append(Start(message, target, happening))
@@ -258,9 +260,18 @@ def _is_being_used(store: Store, question: Question) -> bool:
     return question.state is QuestionState.ANSWERED and (run is None or run.outcome is Outcome.RUNNING)
 
 
+def _clean(message: ChatMessage) -> ChatMessage:
+    """Return a message without what cannot be stored: halves of characters and NULs."""
+    text, name = (
+        given.encode(errors="replace").decode().replace("\0", "")
+        for given in (message.text, message.sender_name)
+    )
+    return replace(message, text=text, sender_name=name)
+
+
 def targets_of(store: Store, bot: str) -> list[Target]:
     """Return the jobs that messages to a bot start, by the first such event of each conversation."""
-    ids = [job_id for job_id, _, _ in store.webhooks.jobs_with_events()]
+    ids = [job_id for job_id, _, text in store.webhooks.jobs_with_events() if OnChat.kind in text]
     records = store.jobs.get_many(ids) if ids else {}
     return [
         Target(record, entry.key, entry.schedule)

@@ -12,7 +12,7 @@ from halo_scheduler.rules.situation import Capacities
 from halo_scheduler.store.chat import ChatThread
 from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.chat import REPLACED, question_reply, run_reply, waiting_reply
+from halo_scheduler.wording.chat import REPLACED, later_reply, question_reply, run_reply, waiting_reply
 
 _GONE = "The job"
 # A short wait is not worth a message.
@@ -45,9 +45,7 @@ def news_of(
     question = None if thread.question_id is None else store.questions.get(thread.question_id)
     if question is not None and question.state is not QuestionState.OPEN:
         return _after_answer(store, thread, question, name, is_output_awaited)
-    request = next(
-        (one for one in store.requests.queued_of_job(thread.job_id) if one.event_id == thread.event_id), None
-    )
+    request = store.requests.waiting_event(thread.event_id)
     if request is not None:
         return _waiting(store, thread, request, name, now_ms)
     run = store.runs.last_of_event(thread.event_id)
@@ -67,6 +65,9 @@ def _waiting(store: Store, thread: ChatThread, request: Request, name: str, now_
     """Return what the run of a message waits for, once, and only if that takes a while."""
     if thread.is_told or now_ms - thread.at < WAIT_MS:
         return None
+    if request.at > now_ms:
+        text = later_reply(name, request.at, now_ms, is_retry=request.attempt > 1)
+        return News(thread, text, closes=False)
     record = store.jobs.get(thread.job_id)
     group = None if record is None else record.spec.group
     waiting = asked_waiting(

@@ -123,8 +123,10 @@ class Telegram:
         }
         try:
             found = self._call("getUpdates", wanted, wait_s + _SPARE_S)
-        except RequestCancelledError:
-            return []
+        except ChatFault:
+            if self._is_closed:
+                return []
+            raise
         if not isinstance(found, list):
             raise _not_understood()
         updates = [_object(update) for update in found]
@@ -187,6 +189,8 @@ class Telegram:
                 raise ChatFault("the address of the server cannot be used", is_final=True) from None
             except WebError as error:
                 raise ChatFault(str(error)) from None
+            except RequestCancelledError:
+                raise ChatFault("the bot is no longer used") from None
         try:
             data = _object(json.loads(body))
         except (ValueError, RecursionError):

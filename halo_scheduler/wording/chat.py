@@ -12,6 +12,7 @@ from halo_scheduler.model.runs import Run
 from halo_scheduler.model.situation import Waiting
 from halo_scheduler.model.words import Outcome, SkipReason
 from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
+from halo_scheduler.wording.schedules import describe_when
 from halo_scheduler.wording.status import waiting_words
 
 _LONGEST_NAME = 60
@@ -46,12 +47,6 @@ def bot_words(status: BotStatus) -> str:
     return f"listening as {plain_line(status.state.identity, _LONGEST_NAME)}, {scope}"
 
 
-def chat_words(bots: Sequence[BotStatus]) -> str:
-    """Return what is open through all bots: "2 bots, 1 listening"."""
-    listening = sum(bot.is_listening for bot in bots)
-    return f"{counted(len(bots), 'bot')}, {listening} listening"
-
-
 def refusal_reply(name: str, reason: SkipReason) -> str:
     """Return what a person is told whose message starts nothing."""
     return f"{_named(name)} {_REFUSALS.get(reason, 'does not start now.')}"
@@ -80,6 +75,12 @@ def value_reply(name: str, fault: str) -> str:
 def waiting_reply(name: str, waiting: Waiting, now_ms: int) -> str:
     """Return what the sender is told while the run waits."""
     return f"{_named(name)}: {waiting_words(waiting, now_ms)}. The answer comes here."
+
+
+def later_reply(name: str, at: int, now_ms: int, *, is_retry: bool) -> str:
+    """Return what the sender is told while the run waits for its time."""
+    what = "failed and is tried again" if is_retry else "starts"
+    return f"{_named(name)} {what} {describe_when(at, now_ms)}. The answer comes here."
 
 
 def question_reply(text: str) -> str:

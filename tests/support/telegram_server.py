@@ -40,7 +40,7 @@ class TelegramServer:
     _pollers: int = 0
 
     def __post_init__(self) -> None:
-        self._lock = threading.Condition()
+        self._lock = threading.Condition(threading.RLock())
         self._is_closing = False
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.telegram = self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,7 +12,7 @@ from machine import Bench
 from process_probe import until
 from telegram_server import ANNA, BOT, EVE, TOKEN, TelegramServer
 
-from halo_scheduler import OnChat, Outcome, Policy, Trigger
+from halo_scheduler import OnChat, Outcome, Policy, Retry, Trigger
 from halo_scheduler.errors import ScheduleError, StoreUnavailableError
 from halo_scheduler.model import CatchUp, Entry, QuestionState, Several
 from halo_scheduler.model.chat import ChatBot, ChatServiceName
@@ -511,6 +511,61 @@ def test_what_cannot_be_stored_is_received_again(room: ChatRoom) -> None:
     until(lambda: room.inputs() == ["hello"])
     room.bench.tick()
     assert len(room.bench.started) == 1
+
+
+def test_a_message_that_cannot_be_processed_does_not_keep_the_others(
+    room: ChatRoom, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    room.add()
+    room.open()
+    read = chat_messages.read_parameters
+
+    def fail_at_some(declared: Mapping[str, str], text: str) -> tuple[Mapping[str, str], str]:
+        if text == "bad":
+            raise RuntimeError("a fault")
+        return read(declared, text)
+
+    monkeypatch.setattr(chat_messages, "read_parameters", fail_at_some)
+    with room.server._lock:
+        for text in ("one", "bad", "two"):
+            room.server.write(text)
+    room.wait_until_received()
+    assert room.inputs() == ["one", "two"]
+    assert "Messages to the bot family cannot be processed." in caplog.text
+
+
+def test_what_cannot_be_stored_of_a_text_is_replaced(room: ChatRoom) -> None:
+    room.add()
+    room.open()
+    room.write("a\ud800b\0c")
+    room.write("hi", {**EVE, "first_name": "x\ud800"})
+    assert room.inputs() == ["a?bc"]
+    assert room.bench.scheduler.chat.strangers("family")[0].sender_name == "x\\ud800"
+
+
+def test_an_empty_answer_is_refused_with_the_reason(room: ChatRoom) -> None:
+    room.add()
+    room.open()
+    room.write("go")
+    room.end(room.run(), question="Which branch?")
+    room.is_told("Which branch?\n\nReply here to answer.")
+    room.write("  ")
+    until(lambda: len(room.texts) == 2)
+    assert "the answer is empty" in room.texts[1]
+
+
+def test_the_retry_of_a_failed_run_is_told_and_answered(room: ChatRoom) -> None:
+    room.add(policy=Policy(retry=Retry(attempts=1, delay_ms=60_000)))
+    room.open()
+    room.write("go")
+    run = room.run()
+    room.bench.clock.advance(10_000)
+    room.end(run, outcome=Outcome.FAILURE)
+    room.is_told("deploy failed and is tried again in 1 min. The answer comes here.")
+    room.bench.clock.advance(60_000)
+    room.end(room.run(), "now it works")
+    room.is_told("now it works")
+    assert len(room.texts) == 2
 
 
 def test_a_removed_bot_is_forgotten_with_its_token(room: ChatRoom) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.chat import BotState, BotStatus, ChatBot, ChatServiceName
-from halo_scheduler.wording.chat import bot_words, chat_words, cut, refusal_reply, run_reply
+from halo_scheduler.wording.chat import bot_words, cut, later_reply, refusal_reply, run_reply
 
 _BOT = ChatBot(name="family", service=ChatServiceName.TELEGRAM, secret="X", permitted=("1",))  # noqa: S106 - a name
 
@@ -40,10 +40,6 @@ def test_what_is_open_through_a_bot(status: BotStatus, words: str) -> None:
     assert bot_words(status) == words
 
 
-def test_what_is_open_through_all_bots() -> None:
-    assert chat_words([_status(identity="@halo"), _status()]) == "2 bots, 1 listening"
-
-
 def _run(outcome: Outcome, **rest: Any) -> Run:
     return Run(id="1", job_id="job", trigger=Trigger.EVENT, source=Source.MANUAL, outcome=outcome, **rest)
 
@@ -67,6 +63,15 @@ def _run(outcome: Outcome, **rest: Any) -> Run:
 )
 def test_what_is_answered_after_a_run(run: Run, output: bytes, text: str) -> None:
     assert run_reply("backup", run, output) == text
+
+
+def test_a_run_that_waits_for_its_time_says_when() -> None:
+    assert later_reply("backup", 120_000, 60_000, is_retry=False) == (
+        "backup starts in 1 min. The answer comes here."
+    )
+    assert later_reply("backup", 120_000, 60_000, is_retry=True).startswith(
+        "backup failed and is tried again in"
+    )
 
 
 def test_any_refusal_has_words() -> None:
