@@ -11,7 +11,18 @@ from halo_scheduler.grammar.checks import parse_instant, require_instant, requir
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.grammar.phrases.tokens import LONGEST_PHRASE
-from halo_scheduler.model import Action, Entry, Every, Follower, FollowOn, JobSpec, Policy, Schedule, Several
+from halo_scheduler.model import (
+    Action,
+    Entry,
+    Every,
+    Follower,
+    FollowOn,
+    JobSpec,
+    OnChat,
+    Policy,
+    Schedule,
+    Several,
+)
 from halo_scheduler.model.calendars import CALENDAR_KEYS, Calendar, take_calendar
 from halo_scheduler.model.codec import Value
 from halo_scheduler.model.schedules import combine
@@ -169,6 +180,8 @@ def _read_entry(index: int, item: object) -> Entry:
     path = f"schedules[{index}]"
     names = ("key", "anchor", "from", "until", "parameters", "on_overlap", *CALENDAR_KEYS.values())
     own = {name: item[name] for name in names if name in item} if isinstance(item, dict) else {}
+    if isinstance(item, dict) and item.get("kind") == OnChat.kind:
+        own.pop("from", None)  # It is who may write.
     rest = {name: one for name, one in item.items() if name not in own} if isinstance(item, dict) else item
     try:
         anchor = read_value(str | None, own.get("anchor"))

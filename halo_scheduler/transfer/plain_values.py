@@ -19,7 +19,7 @@ from halo_scheduler.errors import IntervalParseError, ScheduleError
 from halo_scheduler.grammar.english import listed, shown
 from halo_scheduler.grammar.interval import SECOND_MS, format_interval, parse_interval
 from halo_scheduler.model import Once
-from halo_scheduler.model.codec import decode
+from halo_scheduler.model.codec import decode, key_of
 from halo_scheduler.transfer.text_file import Word, shown_key
 
 if TYPE_CHECKING:
@@ -281,8 +281,8 @@ def _readers(cls: type[DataclassInstance]) -> dict[str, tuple[str, _Read]]:
     for field in dataclasses.fields(cls):
         hint, plain = hints[field.name], _plain_name(cls, field.name)
         read = partial(_strict_once, _reader(hint)) if cls is Once else _reader(hint)
-        readers[field.name] = readers[plain] = (field.name, read)
-        if plain != field.name and field.name.endswith(_MS):
+        readers[key_of(field.name)] = readers[plain] = (key_of(field.name), read)
+        if field.name.endswith(_MS):
             is_list = get_origin(hint) is tuple
             readers[plain] = (field.name, _strict_durations if is_list else _strict_duration)
     return readers
@@ -293,7 +293,7 @@ def _shown_names(cls: type[DataclassInstance]) -> list[str]:
 
 
 def _plain_name(cls: type[DataclassInstance], name: str) -> str:
-    return "once" if (cls, name) == (Once, "at") else name.removesuffix(_MS)
+    return "once" if (cls, name) == (Once, "at") else key_of(name).removesuffix(_MS)
 
 
 def _kind_of(cls: Any) -> str:

@@ -194,9 +194,9 @@ class Judge:
 
     def _start(self, message: ChatMessage, target: Target, verdict: Verdict) -> None:
         record = target.record
-        if message.at + _SECOND_MS <= record.created_at:
-            return  # It was not written to this job.
         is_old = message.at + _SECOND_MS <= self._since
+        if is_old and message.at + _SECOND_MS <= record.created_at:
+            return  # It was not written to this job.
         if is_old and record.spec.policy.catch_up is CatchUp.SKIP:
             verdict.replies.append(Reply(message, not_then_reply(target.name)))
             return

@@ -19,6 +19,7 @@ from halo_scheduler.model import (
     FollowOn,
     InQuietTime,
     JobStatus,
+    OnChat,
     Outcome,
     Schedule,
     Several,
@@ -26,6 +27,7 @@ from halo_scheduler.model import (
 from halo_scheduler.model.plans import Topic
 from halo_scheduler.model.schedules import gives_times, schedules_of
 from halo_scheduler.rules.chains import ChainLink, LinkState, chain_of
+from halo_scheduler.rules.chat import why_unusable
 from halo_scheduler.rules.situation import due_waiting, read_situations
 from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.schedule.calendar import quiet_at
@@ -198,6 +200,9 @@ def _verdict(store: Store, record: JobRecord, now_ms: int) -> Verdict:
 
 def _trouble_with_events(store: Store, record: JobRecord, now_ms: int) -> Iterator[str]:
     """Yield why an event is not watched as it should be, or when that was last so."""
+    for entry in record.spec.events:
+        if isinstance(entry.schedule, OnChat) and (why_not := why_unusable(store, entry.schedule)):
+            yield f"No message can start it: {why_not}."
     standing = store.watch_troubles.of_job(record.id)
     if standing:
         yield f"Watching its event fails: {plain_line(standing, _LONGEST_TROUBLE)}."

@@ -22,6 +22,7 @@ from halo_scheduler.model import (
     JobSpec,
     Manual,
     Once,
+    OnChat,
     OnWebhook,
     Policy,
     Retry,
@@ -68,6 +69,20 @@ def test_a_file_is_read_back_without_loss(
         assert _specs(drafts) == {job_id: _as_kept(spec) for job_id, spec in jobs.items()}
         assert drafts.quiet_times == (tuple(quiet_times) or None)
         assert drafts.group_limits == limits
+
+
+def test_who_may_write_is_read_and_written_beside_the_days_of_other_schedules() -> None:
+    both = combine([OnChat("family/direct", ("12", "@anna")), Entry(Every("1h"), from_date="2027-01-01")])
+    for schedule in (OnChat("family/-5", ("12",)), OnChat("family/direct"), both):
+        spec = JobSpec(name="job", schedule=schedule, anchor_at=0)
+        document = write_document(Document(jobs={"1": spec}))
+        assert "from_" not in document
+        assert _specs(read_document(document.encode()))["1"].schedule == schedule
+    drafts = read_document(
+        b"version: 2\njobs:\n  - {name: job, schedule: {kind: chat, channel: a/1, from: [12]}, "
+        b"action: {kind: command, argv: [x]}}\n"
+    )
+    assert drafts.jobs[0].spec.schedule == OnChat("a/1", ("12",))
 
 
 _BACKUP = b"""\

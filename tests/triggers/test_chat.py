@@ -159,10 +159,18 @@ def test_a_text_that_is_too_long_is_refused(room: ChatRoom) -> None:
 
 def test_a_message_that_was_written_before_its_job_was_made_does_not_count(room: ChatRoom) -> None:
     room.open()
+    room.close()
+    room.server.write("old")
     room.bench.clock.advance(10_000)
     room.add()
-    room.write("old")
+    room.open()
+    room.wait_until_received()
     assert room.inputs() == []
+    room.write("by a clock that is late")
+    assert room.inputs() == []
+    room.server.now_s += 10
+    room.write("new")
+    assert room.inputs() == ["new"]
 
 
 def test_what_was_written_while_no_engine_ran_is_started_unless_the_job_does_not_catch_up(

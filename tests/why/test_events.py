@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import Entry, Every, Follower, Manual, OnSession, OnWebhook, Several
+from halo_scheduler import Entry, Every, Follower, Manual, OnChat, OnSession, OnWebhook, Several
 from halo_scheduler.model import SessionEvent
+from halo_scheduler.model.chat import ChatBot, ChatServiceName
 from halo_scheduler.rules.event_requests import Happening, accept
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.why.inquiry import Verdict
@@ -43,6 +44,17 @@ def test_a_job_without_times_names_its_events(bench: Bench) -> None:
 def test_events_beside_times_are_named_too(bench: Bench) -> None:
     bench.scheduler.add_job("job", Several((Entry(Every("1h")), Entry(_LOGIN))), job_id="job")
     assert "It also runs at login." in _said(bench)
+
+
+def test_a_bot_that_is_gone_is_said(bench: Bench) -> None:
+    bot = ChatBot(name="family", service=ChatServiceName.TELEGRAM, secret="A")  # noqa: S106 - a name
+    bench.scheduler.settings.change(chat_bots=(bot,))
+    bench.scheduler.add_job("job", OnChat("family/direct", ("12",)), job_id="job")
+    bench.scheduler.settings.change(chat_bots=())
+    assert (
+        "No message can start it: there is no bot named family; add it with: halo chat add family"
+        in _said(bench)
+    )
 
 
 def test_trouble_with_watching_an_event_is_said(bench: Bench) -> None:
