@@ -208,6 +208,7 @@ def test_settings_are_changed_and_shown(house: House) -> None:
         ("preview", "--every", "15m", "--json"),
         ("autostart", "status", "--json"),
         ("webhook", "status", "--json"),
+        ("chat", "--json"),
         ("environment", "--refresh"),
     )
     assert found["config get max_concurrent"] == "7\n"
@@ -218,6 +219,7 @@ def test_settings_are_changed_and_shown(house: House) -> None:
     assert len(json.loads(found["preview --every 15m --json"])["runs"]) == 5
     assert json.loads(found["autostart status --json"])["is_on"] is False
     assert json.loads(found["webhook status --json"])["listening"] is None
+    assert json.loads(found["chat --json"]) == []
     assert found["environment --refresh"] == "the next command runs with a fresh environment\n"
     manual = _halo("manual")
     assert manual.stdout.endswith("index.html\n") or "make docs" in manual.stderr

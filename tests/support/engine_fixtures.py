@@ -23,7 +23,7 @@ def dead_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 def stand_in_watchers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[StandInWatcher]]:
     """Let stand-ins watch every kind of event; they are in this list as soon as they are opened."""
     opened.clear()
-    kinds = dict.fromkeys(("file", "session", "webhook"), StandInWatcher.__module__)
+    kinds = dict.fromkeys(("file", "session", "webhook", "chat"), StandInWatcher.__module__)
     monkeypatch.setattr(watching, "WATCHERS", kinds)
     yield opened
     opened.clear()

@@ -11,10 +11,11 @@ from machine import START, Bench
 from pytestqt.qtbot import QtBot
 from stand_in_watcher import StandInWatcher
 
-from halo_scheduler import Every, OnFile, OnSession, OnWebhook, Policy, ScheduleError
+from halo_scheduler import Every, OnChat, OnFile, OnSession, OnWebhook, Policy, ScheduleError
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import CatchUp, Schedule, SessionEvent, SkipReason
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.chat import ChatBot, ChatServiceName
 from halo_scheduler.model.webhooks import Place
 from halo_scheduler.rules.event_requests import Accepted, Happening, Refused
 from halo_scheduler.service.scheduler import Scheduler
@@ -408,3 +409,60 @@ def test_another_port_opens_a_new_listener(
         ("127.0.0.1:8787", True),
         ("[::1]:9000", False),
     ]
+
+
+def _bots(*permitted: str, token_at: int = 0) -> tuple[ChatBot, ...]:
+    name = "CHAT_family"
+    telegram = ChatServiceName.TELEGRAM
+    return (ChatBot(name="family", service=telegram, secret=name, permitted=permitted, token_at=token_at),)
+
+
+def test_bots_are_listened_to_also_without_jobs(
+    bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher]
+) -> None:
+    bench.scheduler.settings.change(chat_bots=_bots())
+    desk.watching.follow()
+    (watcher,) = stand_in_watchers
+    assert (watcher.link.bots, watcher.followed) == (_bots(), [])
+    _add(bench, OnChat("family/direct", ("12",)))
+    desk.watching.follow()
+    assert stand_in_watchers == [watcher]
+    bench.scheduler.settings.change(chat_bots=())
+    desk.watching.follow()
+    assert watcher.is_closed
+
+
+def test_a_new_token_opens_the_watcher_anew_but_a_permission_does_not(
+    bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher]
+) -> None:
+    bench.scheduler.settings.change(chat_bots=_bots())
+    desk.watching.follow()
+    bench.scheduler.settings.change(chat_bots=_bots("12"))
+    desk.watching.follow()
+    assert len(stand_in_watchers) == 1
+    bench.scheduler.settings.change(chat_bots=_bots("12", token_at=1))
+    desk.watching.follow()
+    assert [watcher.is_closed for watcher in stand_in_watchers] == [True, False]
+
+
+def test_a_watcher_that_wants_it_is_called_after_each_tick(
+    bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher]
+) -> None:
+    _add(bench, _LOGIN)
+    desk.watching.follow()
+    calls: list[str] = []
+    stand_in_watchers[0].link.after_ticks(lambda: calls.append("tick"))
+    desk.watching.follow()
+    desk.watching.follow()
+    assert len(calls) == 2
+
+
+def test_what_stands_beside_a_report_may_change_other_jobs(
+    bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher]
+) -> None:
+    _add(bench, _LOGIN)
+    desk.watching.follow()
+    stand_in_watchers[0].link.report([], {}, lambda _store, _found: [Change(ChangeKind.QUESTION)])
+    (posted,) = desk.posted
+    posted()
+    assert desk.stored == [Change(ChangeKind.QUESTION)]
