@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_choice, require_interval, require_line, require_whole_path
 from halo_scheduler.grammar.interval import INTERVAL_FORM, parse_interval
-from halo_scheduler.model.chat import conversation_of, require_people
 from halo_scheduler.model.codec import Value, put
 
 _LONGEST_PATTERN = 255
@@ -103,10 +102,12 @@ class OnChat(Event):
     ] = ()
 
     def __post_init__(self) -> None:
+        from halo_scheduler.model.chat import conversation_of, require_people  # noqa: PLC0415 - few jobs need it
+
         conversation_of(self.channel)
         put(self, from_=require_people("from", self.from_))
 
     @property
     def bot(self) -> str:
         """The name of the bot in the settings."""
-        return conversation_of(self.channel).bot
+        return self.channel.partition("/")[0]
