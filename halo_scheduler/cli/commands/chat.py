@@ -65,7 +65,7 @@ def _cells(status: BotStatus) -> list[str]:
     return [status.bot.name, status.bot.service, plain_line(bot_words(status), _LONGEST), permitted]
 
 
-@chat.command()
+@chat.command(short_help="Add a bot.")
 @_NAME
 @click.option("--service", type=choice_of(ChatServiceName), required=True, help="The service of the bot.")
 @click.option("--api", metavar="URL", default="", help="The address of a server of your own.")
@@ -86,7 +86,7 @@ def add(*, name: str, service: str, api: str, in_file: bool) -> None:
     click.echo(f"added {name}; see whether it works with: halo chat test {name}")
 
 
-@chat.command()
+@chat.command(short_help="Replace the token of a bot.")
 @_NAME
 @_IN_FILE
 def token(*, name: str, in_file: bool) -> None:
@@ -102,7 +102,7 @@ def token(*, name: str, in_file: bool) -> None:
     click.echo(f"{name} has a new token")
 
 
-@chat.command()
+@chat.command(short_help="Remove a bot and its token.")
 @_NAME
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def remove(*, name: str, yes: bool) -> None:
@@ -120,7 +120,7 @@ def remove(*, name: str, yes: bool) -> None:
     click.echo(f"removed {name}")
 
 
-@chat.command()
+@chat.command(short_help="Ask the service who the bot is.")
 @_NAME
 def test(*, name: str) -> None:
     """Ask the service who the bot is, which proves its token.
@@ -137,7 +137,7 @@ def test(*, name: str) -> None:
         click.echo(f"{WAITS} {plain_line(bot_words(status), _LONGEST)}")
 
 
-@chat.command()
+@chat.command(short_help="Show who wrote and started nothing.")
 @_NAME
 @_JSON
 def who(*, name: str, as_json: bool) -> None:
@@ -165,7 +165,7 @@ def who(*, name: str, as_json: bool) -> None:
     click.echo(f"Let somebody start jobs with: halo chat allow {name} ID")
 
 
-@chat.command()
+@chat.command(short_help="Permit a person to start jobs.")
 @_NAME
 @_PERSON
 def allow(*, name: str, person: str) -> None:
@@ -183,7 +183,7 @@ def allow(*, name: str, person: str) -> None:
     click.echo(f"{person} may start jobs through {name}")
 
 
-@chat.command()
+@chat.command(short_help="Take a permission back.")
 @_NAME
 @_PERSON
 def deny(*, name: str, person: str) -> None:
