@@ -32,6 +32,7 @@ from halo_scheduler import (
     Every,
     Manual,
     Once,
+    OnChat,
     OnWebhook,
     Outcome,
     Overlap,
@@ -59,6 +60,7 @@ from halo_scheduler.model import (
     Shift,
     StatusReason,
 )
+from halo_scheduler.model.chat import ChatBot, ChatServiceName
 from halo_scheduler.model.schedules import combine, gives_times
 from halo_scheduler.rules.grid import has_after
 from halo_scheduler.schedule.calendar import local_day
@@ -84,6 +86,7 @@ _SCHEDULES: st.SearchStrategy[Schedule | Several] = st.one_of(
             combine([Entry(Cron("* * * * *", timezone="UTC"), on_overlap=Overlap.RESTART), Every("90s")]),
             combine([Every("1m"), OnWebhook()]),
             OnWebhook(),
+            combine([OnChat("family/direct", ("12",)), Every("10m")]),
         ]
     ),
     st.sampled_from([Every("10s"), Every("1m"), Every("1h"), After("30s"), After("10m"), Manual()]),
@@ -136,6 +139,8 @@ class SchedulerMachine(EventfulMachine):
         self.patch = patch.object(handle, "is_alive", lambda _pid, _start: False)
         self.patch.start()
         self.bench = Bench(Path(self.folder.name) / "halo.db", max_concurrent=2)
+        bot = ChatBot(name="family", service=ChatServiceName.TELEGRAM, secret="A")  # noqa: S106 - a name
+        self.bench.scheduler.settings.change(chat_bots=(bot,))
         self.names = 0
         # Jobs that were never edited, while the clock never went back: there, every point counts.
         self.steady: dict[str, tuple[Schedule | Several, int]] = {}

@@ -48,6 +48,23 @@ def test_a_message_of_a_permitted_person_is_the_input_of_one_run(room: ChatRoom)
     assert (run.trigger, run.event_id) == (Trigger.EVENT, f"telegram:4711:100:{number}:deploy")
 
 
+def test_a_message_that_is_delivered_twice_is_one_run_with_one_answer(room: ChatRoom) -> None:
+    room.add()
+    room.open()
+    room.write("go")
+    room.server._next_message -= 1
+    room.write("go")
+    assert room.inputs() == ["go"]
+    room.end(room.run(), "done")
+    room.is_told("done")
+    room.server._next_message -= 2
+    room.write("go")
+    room.write("/start")
+    room.is_told("Each message to this bot starts: deploy.")
+    assert room.bench.tick() == []
+    assert room.texts.count("done") == 1
+
+
 def test_others_start_nothing_get_no_answer_and_are_listed(room: ChatRoom) -> None:
     room.add("deploy", DIRECT, "@anna")
     room.open()
