@@ -267,7 +267,7 @@ def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
     edit.store.jobs.save_spec(record.id, spec, edit.now_ms)
     if spec.schedule != record.spec.schedule:
         keep_days(edit, [spec], day_sources(record.spec.schedule))
-    edit.store.watch_states.forget(record.id, _unchanged_events(record.spec, spec))
+    edit.store.watch_states.forget(record.id, _unchanged_events(record, spec))
     edit.note(EventKind.JOB_EDITED, record.id, before=record.spec.to_dict(), after=spec.to_dict())
     edited = _with_status(record, spec, edit.now_ms)
     old, new = record.spec.policy, spec.policy
@@ -280,11 +280,9 @@ def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
     return _planned_after_edit(edit, record, edited)
 
 
-def _unchanged_events(before: JobSpec, after: JobSpec) -> list[str]:
-    """Return the keys of the events that an edit leaves as they are: what was seen for them stays known."""
-    if after.enabled and not before.enabled:
-        return []
-    known = {entry.key: entry.schedule for entry in before.events}
+def _unchanged_events(record: JobRecord, after: JobSpec) -> list[str]:
+    """Return the keys of the watched events that an edit leaves as they are: what was seen for them stays known."""
+    known = {entry.key: entry.schedule for entry in record.spec.events} if record.is_active else {}
     return [entry.key for entry in after.events if known.get(entry.key) == entry.schedule]
 
 

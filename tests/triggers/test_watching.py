@@ -13,7 +13,7 @@ from stand_in_watcher import StandInWatcher
 
 from halo_scheduler import Every, OnChat, OnFile, OnSession, OnWebhook, Policy, ScheduleError
 from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.model import CatchUp, Schedule, SessionEvent, SkipReason
+from halo_scheduler.model import CatchUp, Schedule, SessionEvent, SkipReason, StatusReason
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.chat import ChatBot, ChatServiceName
 from halo_scheduler.model.webhooks import Place
@@ -220,6 +220,13 @@ def test_the_state_of_an_event_that_is_not_followed_is_dropped(bench: Bench, lin
     assert bench.scheduler._store.watch_states.of_jobs(["job", "gone"]) == {}
 
 
+def _disabled_by_errors(scheduler: Scheduler) -> Scheduler:
+    record = scheduler._store.jobs.require("job")
+    with scheduler._store.transaction():
+        scheduler._store.jobs.save_states([record.evolve(disabled_reason=StatusReason.ERRORS, errors=5)])
+    return scheduler
+
+
 @pytest.mark.parametrize(
     "begin_anew",
     [
@@ -228,6 +235,7 @@ def test_the_state_of_an_event_that_is_not_followed_is_dropped(bench: Bench, lin
             scheduler.update_job("job", enabled=False),
             scheduler.update_job("job", enabled=True),
         ),
+        lambda scheduler: _disabled_by_errors(scheduler).update_job("job", enabled=True),
         lambda scheduler: (scheduler.remove_job("job"), scheduler.restore_job("job")),
         lambda scheduler: scheduler.update_job("job", schedule=OnSession(SessionEvent.LOGIN, "5m")),
     ],
