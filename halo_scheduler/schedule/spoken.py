@@ -174,6 +174,10 @@ def read_once(cursor: Cursor, now_ms: int, timezone: str | None, *, has_zone: bo
     """
     start = cursor.position
     is_once = bool(cursor.accept("once"))
+    if is_once and cursor.accept("a", "per", "every", "each"):
+        raise cursor.refusal(
+            "“once” means a single run; leave it out", "every day at 9:00", "every Monday at 9:00"
+        )
     cursor.accept(",")
     at = _time(cursor)
     cursor.accept(",")

@@ -28,8 +28,16 @@ def read_rule(cursor: Cursor, timezone: str | None) -> Schedule | Several:
         if cursor.accept(","):
             continue
         if not _clause(cursor, rule):
-            raise cursor.token_refusal()
+            raise two_schedules(cursor) if _begins_another(cursor) else cursor.token_refusal()
     return build_schedule(cursor, rule, timezone)
+
+
+def _begins_another(cursor: Cursor) -> bool:
+    """Return whether a phrase goes on with a schedule of its own, as in "every Monday at 9 and Friday at 10"."""
+    start = cursor.position
+    is_another = start > 0 and bool(cursor.accept("and")) and _clause(cursor, Rule())
+    cursor.position = start
+    return is_another
 
 
 # --- Clauses ------------------------------------------------------------------------------------------
