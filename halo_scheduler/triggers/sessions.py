@@ -174,6 +174,7 @@ class SessionRounds:
         self._was: dict[SessionEvent, bool | None] = {}
         self._unlocked_at: int | None = None
         self._troubles = Troubles(link)
+        self._suspected: dict[SessionEvent, str] = {}
 
     @property
     def interest(self) -> observer.Interest:
@@ -233,11 +234,13 @@ class SessionRounds:
         return (item for item in self._wanted if isinstance(item.event, OnSession) and item.event.on is kind)
 
     def _note_troubles(self) -> None:
-        """Tell which events cannot be observed: what tells of them may go and come back."""
-        for kind in self._kinds():
-            trouble = _trouble(kind, self._senses)
-            for entry in self._entries(kind):
-                self._troubles.note(entry, trouble)
+        """Tell which events cannot be observed, if that is so twice in a row: a busy service answers late."""
+        found = {kind: _trouble(kind, self._senses) for kind in self._kinds()}
+        for kind, trouble in found.items():
+            if not trouble or trouble == self._suspected.get(kind):
+                for entry in self._entries(kind):
+                    self._troubles.note(entry, trouble)
+        self._suspected = found
 
     # --- What is known by an id ----------------------------------------------------------------------
 

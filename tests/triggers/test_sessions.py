@@ -153,6 +153,9 @@ def test_without_a_boot_id_no_boot_is_known(desk: _Desk) -> None:
 def test_what_tells_of_an_event_may_go_and_come_back(desk: _Desk) -> None:
     desk.follow(SessionEvent.WAKE, SessionEvent.NETWORK)
     desk.computer.is_told = False
+    desk.rounds.again()
+    desk.rounds.report()
+    assert not desk.told
     for _ in range(2):
         desk.rounds.again()
         assert desk.rounds.report()
