@@ -18,6 +18,7 @@ from web_door import Door
 
 from halo_scheduler import Every, OnWebhook, Several
 from halo_scheduler.errors import StoreUnavailableError
+from halo_scheduler.grammar.interval import HOUR_MS
 from halo_scheduler.model import Entry, Outcome, Run, Source, Trigger
 from halo_scheduler.model.webhooks import Place, Signature
 from halo_scheduler.triggers import listener, posts
@@ -286,6 +287,21 @@ def test_stripe_signs_the_time(door: Door) -> None:
     assert [send(301), send(-301)] == [401, 401]
     wrong = ["t=1", "v1=0", "t=x,v1=0", "t=1,t=2,v1=0", "," * 50, "t=" + "9" * 13, "é"]
     assert {send(0, signature=one) for one in wrong} == {401}
+
+
+def test_a_clock_that_is_set_back_lets_no_old_delivery_in(door: Door) -> None:
+    token, clock = _sign(door, Signature.STRIPE), door.bench.clock
+
+    def send(time_s: int) -> int:
+        mac = _mac(f"{time_s}.paid".encode())
+        return door.post(token, b"paid", Stripe_Signature=f"t={time_s},v1={mac}").status
+
+    first_at = clock.now_ms()
+    assert send(first_at // 1_000) == 202
+    clock.advance(23 * HOUR_MS)
+    assert send(clock.now_ms() // 1_000) == 202
+    clock.set(first_at)
+    assert send(first_at // 1_000) == 409
 
 
 def test_the_same_delivery_twice_at_once_is_accepted_once(door: Door) -> None:
