@@ -62,6 +62,8 @@ class QueuedRuns:
         if self._is_output_awaited(request.payload):
             details = WaitingDetails(name=shortened(self._cause(request)[1]))
             return Wait(WaitingFor.OUTPUT, details, request.waits_until)
+        if self._store.requests.has_lost_input(request):
+            return Hold(SkipReason.SOURCE_UNAVAILABLE, message(MessageKind.INPUT_LOST))
         if record.disabled_reason is None and not record.paused:
             return None
         is_disabled = record.disabled_reason is not None

@@ -141,6 +141,7 @@ class MessageKind(StrEnum):
     NOT_AFTER = "not_after"
     SKIPPED_ON_REQUEST = "skipped_on_request"
     NOT_AFTER_EVENT = "not_after_event"
+    INPUT_LOST = "input_lost"
     NOT_REVIEWED = "not_reviewed"
     JOB_PAUSED = "job_paused"
     JOB_IN_TRASH = "job_in_trash"

@@ -130,9 +130,22 @@ class RequestTable:
             self._database.rows(
                 "INSERT INTO scheduler_run_input (run_id, total_bytes, stored_bytes, content) "
                 "SELECT run_id, input_bytes, length(input), input FROM scheduler_requests "
-                "WHERE kind = ? AND run_id = ?",
+                "WHERE kind = ? AND run_id = ? AND input IS NOT NULL",
                 [request.kind, request.run_id],
             )
+
+    def has_lost_input(self, request: Request) -> bool:
+        """Return whether the input of a retry was no longer stored when it was requested.
+
+        It may have been pruned by then, and backups have none of runs that had started.
+        """
+        if request.attempt == 1 or not request.input_bytes:
+            return False
+        row = self._database.row(
+            "SELECT 1 FROM scheduler_requests WHERE kind = ? AND run_id = ? AND input IS NULL",
+            [request.kind, request.run_id],
+        )
+        return row is not None
 
     def append_chain_runs(self, requests: Sequence[Request]) -> None:
         """Request chain runs; at most one per run and next job, ever."""

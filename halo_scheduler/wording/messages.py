@@ -298,6 +298,7 @@ _WORDS: Words = {
     MessageKind.NOT_AFTER: _not_after,
     MessageKind.SKIPPED_ON_REQUEST: _skipped_on_request,
     MessageKind.NOT_AFTER_EVENT: "an event asked for it, but it was {state} at that time",
+    MessageKind.INPUT_LOST: "the input of its earlier attempt is no longer stored",
     MessageKind.NOT_REVIEWED: "an assistant changed the job, and the change has not been reviewed",
     MessageKind.JOB_PAUSED: "the job was paused at that time",
     MessageKind.JOB_IN_TRASH: "the job was in the trash at that time",

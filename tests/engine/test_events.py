@@ -239,6 +239,19 @@ def test_a_failed_event_is_tried_again_with_what_it_was_given(bench: Bench) -> N
     assert bench.tick(_HOUR) == []
 
 
+def test_a_retry_without_its_input_is_skipped(bench: Bench) -> None:
+    _add(bench, policy=Policy(retry=Retry(attempts=1, delay_ms=_MINUTE)))
+    _happen(bench, content=b"again")
+    (first,) = bench.tick()
+    # As in a backup, which has no input of runs.
+    bench.scheduler._store.database.rows("DELETE FROM scheduler_run_input")
+    bench.end(first, Outcome.FAILURE)
+    assert bench.tick(_MINUTE) == []
+    skipped, failed = bench.scheduler.get_run_log()
+    assert (skipped.outcome, skipped.attempt, failed.outcome) == (Outcome.SKIPPED, 2, Outcome.FAILURE)
+    assert skipped.error == "the input of its earlier attempt is no longer stored"
+
+
 def test_an_interrupted_event_counts_as_a_failed_attempt(bench: Bench) -> None:
     _add(bench, policy=Policy(retry=Retry(attempts=1, delay_ms=_MINUTE)))
     _happen(bench)

@@ -245,6 +245,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
         "it also counts for 2 other events",
     ),
     (MessageKind.JOB_PAUSED, {}, "the job was paused at that time"),
+    (MessageKind.INPUT_LOST, {}, "the input of its earlier attempt is no longer stored"),
     (MessageKind.JOB_IN_TRASH, {}, "the job was in the trash at that time"),
     (MessageKind.MISSED, {}, "Halo was not running at that time"),
     (MessageKind.MISSED_BY_OUTAGE, {}, "the database could not be written at that time"),
