@@ -484,8 +484,9 @@ def test_many_idle_connections_do_not_keep_others_out(door: Door, monkeypatch: p
             b"400",
         ),
         (b"POST /hook/x HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", b"400"),
-        (b"POST /hook/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + b"a" * 40_000, b"400"),
-        (b"POST /hook/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"a:b\r\n" * 8_000, b"400"),
+        (b"POST /hook/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20_000, b"400"),
+        (b"POST /hook/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + b"a" * 80_000, b"400"),
+        (b"POST /hook/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"a:b\r\n" * 16_000, b"400"),
     ],
 )
 def test_malformed_requests_get_a_status(door: Door, sent: bytes, status: bytes) -> None:
