@@ -179,9 +179,8 @@ def _decode_object(cls: type[DataclassInstance], value: object) -> Any:
     decoders, required = _fields(cls)
     for key in data:
         if key not in decoders:
-            raise ScheduleError(
-                f"is not a known field; known are {', '.join(decoders)}", path=_shown_key(key)
-            )
+            known = f"known are {', '.join(decoders)}" if decoders else "there are none"
+            raise ScheduleError(f"is not a known field; {known}", path=_shown_key(key))
     for name in required:
         if name not in data:
             raise ScheduleError("is missing", path=name)

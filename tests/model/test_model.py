@@ -201,6 +201,7 @@ def test_a_schedule_is_written_as_it_was_read(data: dict[str, object]) -> None:
         ({"kind": "every"}, ScheduleError, "every: is missing"),
         ({"kind": "every", "every": 15}, ScheduleError, "every: must be text, not 15"),
         ({"kind": "every", "every": "15"}, IntervalParseError, "every: cannot read the interval '15'"),
+        ({"kind": "webhook", "token": "x"}, ScheduleError, "token: is not a known field; there are none"),
         (
             {"kind": "every", "every": "15m", "at": 5},
             ScheduleError,
