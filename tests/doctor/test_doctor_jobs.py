@@ -176,7 +176,6 @@ def test_a_chain_that_leads_nowhere_is_reported(scheduler: Scheduler) -> None:
     assert "does not exist" in found_by(check_jobs, scheduler.path)[0].what
 
 
-
 def test_days_that_could_not_be_read_again_are_a_warning(scheduler: Scheduler, tmp_path: Path) -> None:
     file = tmp_path / "days.ics"
     file.write_text("BEGIN:VCALENDAR\nEND:VCALENDAR\n")
