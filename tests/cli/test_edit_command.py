@@ -261,7 +261,7 @@ def test_a_job_that_was_changed_meanwhile_is_not_overwritten() -> None:
     _edit("--description", "from elsewhere")
     with (
         Scheduler.open() as scheduler,
-        pytest.raises(SchedulerError, match="changed elsewhere since you looked"),
+        pytest.raises(SchedulerError, match="changed elsewhere in the meantime"),
     ):
         scheduler.update_job(job_id, seen=seen, schedule=Every("1h"))
     assert (_job(job_id).schedule, _job(job_id).description) == (Manual(), "from elsewhere")

@@ -153,7 +153,7 @@ def test_an_outdated_import_plan_is_refused(
     plan = scheduler.imports.plan(drafts)
     meanwhile(scheduler)
     before = scheduler.list_jobs()
-    with pytest.raises(SchedulerError, match="changed elsewhere since you looked"):
+    with pytest.raises(SchedulerError, match="changed elsewhere in the meantime"):
         scheduler.imports.apply(plan)
     assert scheduler.list_jobs() == before
 

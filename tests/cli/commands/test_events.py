@@ -76,7 +76,7 @@ def test_events_may_be_repeated_and_are_combined_with_times() -> None:
         (("--delay", "5m"), "--delay needs --on"),
         (("--on", "logout"), "'logout' is not one of 'login', 'boot'"),
         (("--webhook", "--manual"), "--manual needs no other schedule"),
-        ((), "--on-file, --on, --webhook or --manual"),
+        ((), "--on-file, --on, --webhook, --chat or --manual"),
     ],
 )
 def test_wrong_options_are_refused_by_their_name(options: tuple[str, ...], refusal: str) -> None:
