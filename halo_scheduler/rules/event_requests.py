@@ -60,7 +60,7 @@ def accept(store: Store, happening: Happening) -> Accepted | Refused:
     known = store.requests.find_event(happening.event_id)
     if known is not None:
         return Accepted(known)
-    counted_on = store.requests.find_folded(happening.event_id)
+    counted_on = store.folded_events.find(happening.event_id)
     if counted_on is not None:
         return Accepted(counted_on, is_folded=True)
     return _take(store, record, entry, happening)
@@ -75,8 +75,9 @@ def _take(store: Store, record: JobRecord, entry: Entry, happening: Happening) -
         case Overlap.SKIP if record.run_id is not None or last is not None:
             return _skip(store, record, entry, happening)
         case Overlap.LATEST | Overlap.RESTART if last is not None:
-            newer = _request(record, entry, happening)
-            store.requests.replace_event(last, newer, happening.input, happening.at)
+            if last.event_id is not None:
+                store.folded_events.note(last.event_id, record.id, last.run_id, happening.at)
+            store.requests.replace_event(last.run_id, _request(record, entry, happening), happening.input)
             return Accepted(last.run_id)
         case _:
             return _queue(store, record, entry, happening, last)
@@ -119,7 +120,8 @@ def _queue(
 
 def _fold(store: Store, happening: Happening, last: Request) -> None:
     """Count an event on the one accepted last, whose run gets the inputs of both as far as there is room."""
-    store.requests.fold_event(last.run_id, happening.event_id, happening.at)
+    store.folded_events.note(happening.event_id, last.job_id, last.run_id, happening.at)
+    store.requests.fold_event(last.run_id)
     if happening.input:
         content = joined_input(store.requests.event_input(last.run_id), happening.input)
         store.requests.save_event_input(last.run_id, content)

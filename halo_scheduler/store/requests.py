@@ -8,13 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import NO_DETAILS, JobSpec, Run, WaitingDetails, WaitingFor
 from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.store.job_lines import waiting_details_of, waiting_text
 
-# A sender that repeats what it has sent does so within days.
-_FOLDED_ARE_KNOWN_MS = 30 * DAY_MS
 _BY_HAND = "kind IN ('trigger', 'test', 'answer')"
 # An event may have to wait for its time: a delay, a retry, a back-off.
 _QUEUED = "kind IN ('chain', 'event') AND (kind = 'chain' OR at <= ?)"
@@ -292,27 +289,10 @@ class RequestTable:
         )
         return found[0] if found else None
 
-    def find_folded(self, event_id: str) -> str | None:
-        """Return the run that an event without one of its own is counted on; None if it is not known as one."""
-        row = self._database.row("SELECT run_id FROM scheduler_folded_events WHERE event_id = ?", [event_id])
-        return None if row is None else str(row[0])
-
-    def fold_event(self, run_id: str, event_id: str, at: int) -> None:
+    def fold_event(self, run_id: str) -> None:
         """Count one more event on a waiting one."""
-        self._note_folded(run_id, event_id, at)
         self._database.rows(
             "UPDATE scheduler_requests SET folded = folded + 1 WHERE kind = 'event' AND run_id = ?", [run_id]
-        )
-
-    def _note_folded(self, run_id: str, event_id: str | None, at: int) -> None:
-        """Remember that an event is counted on another one, and forget those of long ago."""
-        self._database.rows(
-            "INSERT OR REPLACE INTO scheduler_folded_events (event_id, job_id, run_id, folded_at) "
-            "SELECT ?, job_id, run_id, ? FROM scheduler_requests WHERE kind = 'event' AND run_id = ?",
-            [event_id, at, run_id],
-        )
-        self._database.rows(
-            "DELETE FROM scheduler_folded_events WHERE folded_at < ?", [at - _FOLDED_ARE_KNOWN_MS]
         )
 
     def event_input(self, run_id: str) -> bytes:
@@ -329,10 +309,8 @@ class RequestTable:
             [len(content), zlib.compress(content), run_id],
         )
 
-    def replace_event(self, replaced: Request, request: Request, content: bytes, now_ms: int) -> None:
+    def replace_event(self, run_id: str, request: Request, content: bytes) -> None:
         """Let a newer event take the place of a waiting one, which is counted on it."""
-        run_id = replaced.run_id
-        self._note_folded(run_id, replaced.event_id, now_ms)
         self._database.rows(
             "UPDATE scheduler_requests SET folded = folded + 1, at = ?, event_id = ?, "
             "parameters = ?, input_bytes = ?, input = ? WHERE kind = 'event' AND run_id = ?",

@@ -22,7 +22,7 @@ from halo_scheduler.store.runs import RunTable, UsageTable
 from halo_scheduler.store.schema import open_to_read, open_up_to_date
 from halo_scheduler.store.secrets import SecretTable
 from halo_scheduler.store.settings import GroupTable, SettingTable
-from halo_scheduler.store.triggers import WatchStateTable, WatchTroubleTable, WebhookTable
+from halo_scheduler.store.triggers import FoldedEventTable, WatchStateTable, WatchTroubleTable, WebhookTable
 
 
 class Store:
@@ -39,6 +39,7 @@ class Store:
     groups = cached_property(lambda self: GroupTable(self.database))
     watch_states = cached_property(lambda self: WatchStateTable(self.database))
     watch_troubles = cached_property(lambda self: WatchTroubleTable(self.database))
+    folded_events = cached_property(lambda self: FoldedEventTable(self.database))
     requests = cached_property(lambda self: RequestTable(self.database))
     lease = cached_property(lambda self: LeaseTable(self.database))
     questions = cached_property(lambda self: QuestionTable(self.database))

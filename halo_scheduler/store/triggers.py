@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple
 
+from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model.webhooks import ListenerState, Place, Signature, Webhook
 from halo_scheduler.store.connection import Database, Row
 
+# A sender that repeats what it has sent does so within days.
+_FOLDED_ARE_KNOWN_MS = 30 * DAY_MS
 _COLUMNS = "job_id, token_id, token_hash, made_at, signature, key_name, window_ms"
 
 
@@ -109,6 +112,28 @@ def _webhook_of(row: Row) -> Webhook:
         key_name=key_name,
         window_ms=window_ms,
     )
+
+
+class FoldedEventTable:
+    """Reads and writes the events without a run of their own, and the runs they are counted on."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, event_id: str) -> str | None:
+        """Return the run that an event is counted on; None if it is not known as one."""
+        row = self._database.row("SELECT run_id FROM scheduler_folded_events WHERE event_id = ?", [event_id])
+        return None if row is None else str(row[0])
+
+    def note(self, event_id: str, job_id: str, run_id: str, now_ms: int) -> None:
+        """Remember what an event is counted on, and forget those of long ago."""
+        self._database.rows(
+            "INSERT OR REPLACE INTO scheduler_folded_events (event_id, job_id, run_id, folded_at) VALUES (?, ?, ?, ?)",
+            [event_id, job_id, run_id, now_ms],
+        )
+        self._database.rows(
+            "DELETE FROM scheduler_folded_events WHERE folded_at < ?", [now_ms - _FOLDED_ARE_KNOWN_MS]
+        )
 
 
 class WatchTroubleTable:
