@@ -26,6 +26,11 @@ class DayRefresh:
         self._due_at = 0
         self._found: _Found = {}
 
+    @property
+    def has_news(self) -> bool:
+        """Whether days were looked up and are not stored yet."""
+        return bool(self._found)
+
     def settle(self, now_ms: int) -> list[str]:
         """Store what was found, inside the engine's transaction; return the sources whose days changed."""
         changed = [source for source, days in self._found.items() if self._save(source, days, now_ms)]

@@ -101,9 +101,16 @@ class Engine:
         self._conditions_changed = True
 
     def drain_inbox(self) -> bool:
-        """Run the calls posted by other threads; return whether a tick is due: runs ended or conditions changed."""
+        """Run the calls of other threads; return whether a tick is due: runs ended, conditions or days changed."""
         self.handle.drain()
-        return any((self.handle.has_news, self._post_run.deferred_outputs.arrived, self._conditions_changed))
+        return any(
+            (
+                self.handle.has_news,
+                self._post_run.deferred_outputs.arrived,
+                self._conditions_changed,
+                self._days.has_news,
+            )
+        )
 
     # --- Life ----------------------------------------------------------------------------------------
 

@@ -154,6 +154,15 @@ def test_another_job_with_the_same_file_is_planned_anew_at_a_save(bench: Bench, 
     assert _next(bench, first) == _next(bench, second) == _NINE + _DAY
 
 
+def test_days_that_were_looked_up_are_stored_at_once(bench: Bench, days: Path) -> None:
+    bench.scheduler.add_job("tea", _without(days))
+    bench.tick()
+    engine = bench.scheduler.engine.get_engine()
+    assert engine.drain_inbox()
+    bench.tick()
+    assert not engine.drain_inbox()
+
+
 def test_days_that_no_job_has_are_forgotten(bench: Bench, days: Path) -> None:
     job_id = bench.scheduler.add_job("tea", _without(days))
     bench.scheduler.update_job(job_id, schedule=_DAILY)
