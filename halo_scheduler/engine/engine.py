@@ -13,10 +13,9 @@ from halo_scheduler.clock import Clock, ClockSteps
 from halo_scheduler.engine.active_runs import ActiveRun, ActiveRuns, Leftovers, find_leftovers
 from halo_scheduler.engine.candidates import StartConditions
 from halo_scheduler.engine.claims import Claims
-from halo_scheduler.engine.day_refresh import DayRefresh
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
 from halo_scheduler.engine.handle import Handle, HeldLease
-from halo_scheduler.engine.maintenance import DiskReclaimer
+from halo_scheduler.engine.maintenance import DayRefresh, DiskReclaimer
 from halo_scheduler.engine.post_run import PostRun
 from halo_scheduler.engine.recovery import Outage, Recovery
 from halo_scheduler.engine.run_log import RunLog
@@ -62,6 +61,7 @@ class Engine:
         self.handle = Handle(store, clock, pool, lease=self._lease, runs=self._runs, publish=publish)
         self.resources = RunResources(store, self.handle)
         self._post_run = PostRun(store, self.resources, self.handle)
+        self.is_output_awaited = self._post_run.deferred_outputs.is_awaited
         self._start_conditions = StartConditions(store, lambda: surroundings or self._observe_surroundings())
         self._inhibitor = SleepInhibitor(self.handle, self.handle.note_on)
         self._starter = Starter(
@@ -85,7 +85,7 @@ class Engine:
         self._clock_was_set = False
 
     def _make_claims(self) -> Claims:
-        generation, is_awaited = self._lease.generation, self._post_run.deferred_outputs.is_awaited
+        generation, is_awaited = self._lease.generation, self.is_output_awaited
         return Claims(self._store, generation, self._max_concurrent, self._start_conditions, is_awaited)
 
     def _observe_surroundings(self) -> Surroundings:
@@ -103,14 +103,8 @@ class Engine:
     def drain_inbox(self) -> bool:
         """Run the calls of other threads; return whether a tick is due: runs ended, conditions or days changed."""
         self.handle.drain()
-        return any(
-            (
-                self.handle.has_news,
-                self._post_run.deferred_outputs.arrived,
-                self._conditions_changed,
-                self._days.has_news,
-            )
-        )
+        has_ended = self.handle.has_news or self._post_run.deferred_outputs.arrived
+        return bool(has_ended or self._conditions_changed or self._days.has_news)
 
     # --- Life ----------------------------------------------------------------------------------------
 
@@ -122,10 +116,6 @@ class Engine:
     def generation(self) -> int:
         """The number of its lease."""
         return self._lease.generation
-
-    def is_output_awaited(self, run_id: str) -> bool:
-        """Return whether the output of an ended run is still to be stored; any thread may ask."""
-        return self._post_run.deferred_outputs.is_awaited(run_id)
 
     @property
     def running_count(self) -> int:
@@ -310,14 +300,12 @@ class Engine:
         return self._recovery.take_news() + self._claims.take_news()
 
     def delay_ms(self) -> int:
-        """Return how long the loop may sleep: until the next instant, at most a minute after the last tick.
-
-        The minute is monotonic: if the wall clock is set back, the next instant may be years away.
-        """
+        """Return how long the loop may sleep: until the next instant, at most a minute after the last tick."""
         now_ms = self._clock.now_ms()
         instants = [self._store.jobs.next_instant(self._lease.renewed_at), self._runs.next_deadline_at]
         instants.append(self._start_conditions.wakes_at if self._claiming else None)
         delays = [at - now_ms for at in instants if at is not None]
+        # Monotonic: if the wall clock is set back, the next instant may be years away.
         delays.append(self._lease.renewed_ms + MAX_DELAY_MS - self._clock.monotonic_ms())
         if self._clock_steps.peek():
             return 0  # The clock was set since the last poll, so none of these may be true.

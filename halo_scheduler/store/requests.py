@@ -138,11 +138,8 @@ class RequestTable:
         """
         if request.attempt == 1 or not request.input_bytes:
             return False
-        row = self._database.row(
-            "SELECT 1 FROM scheduler_requests WHERE kind = ? AND run_id = ? AND input IS NULL",
-            [request.kind, request.run_id],
-        )
-        return row is not None
+        condition, values = "kind = ? AND run_id = ? AND input IS NULL", [request.kind, request.run_id]
+        return self._database.row(f"SELECT 1 FROM scheduler_requests WHERE {condition}", values) is not None
 
     def append_chain_runs(self, requests: Sequence[Request]) -> None:
         """Request chain runs; at most one per run and next job, ever."""

@@ -10,7 +10,7 @@ import pytest
 from machine import START, Bench
 
 from halo_scheduler import Cron, Entry, ScheduleError, Several
-from halo_scheduler.engine import day_refresh
+from halo_scheduler.engine import maintenance
 from halo_scheduler.engine.handle import Handle
 from halo_scheduler.model import Calendar, JobStatus, Shift
 from halo_scheduler.store.events import EventKind
@@ -177,7 +177,7 @@ def test_a_fault_of_a_library_is_told_and_changes_nothing(
         raise ZeroDivisionError("nought")
 
     job_id = bench.scheduler.add_job("tea", _without(days))
-    monkeypatch.setattr(day_refresh, "look_up_source", fail)
+    monkeypatch.setattr(maintenance, "look_up_source", fail)
     bench.tick()
     bench.tick()
     assert _next(bench, job_id) == _NINE

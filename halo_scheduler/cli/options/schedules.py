@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.options.days import DayOptions
 from halo_scheduler.cli.options.option_values import (
     NONE,
     AnyCommand,
     SectionOption,
     choice_of,
-    is_given,
     lasting_path,
     or_none,
     under,
@@ -21,9 +21,7 @@ from halo_scheduler.cli.options.option_values import (
 )
 from halo_scheduler.cli.terminal.completions import complete_folders, complete_zones
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.when import parse_when
-from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.host.machine_state import home_country
 from halo_scheduler.model import (
     After,
@@ -41,7 +39,7 @@ from halo_scheduler.model import (
     SessionEvent,
     Several,
 )
-from halo_scheduler.model.calendars import DAY_GROUPS, Calendar, Shift, SourceKind, is_source
+from halo_scheduler.model.calendars import Shift
 from halo_scheduler.model.chat import require_people
 from halo_scheduler.model.schedules import (
     Overlap,
@@ -51,7 +49,6 @@ from halo_scheduler.model.schedules import (
     schedules_of,
     shared_zone,
 )
-from halo_scheduler.model.time_rules import Dated, calendar_for
 
 _option = partial(click.option, cls=SectionOption, section="Schedule")
 
@@ -248,7 +245,8 @@ class ScheduleOptions:
             )
         if len(set(given)) < len(given):
             raise click.UsageError("the same schedule is given twice")
-        found = self._with_dates(self._combined(given, before), now_ms)
+        days = DayOptions(self.from_date, self.until_date, self.only_on, self.not_on, self.shift)
+        found = days.limit(self._combined(given, before), now_ms)
         if self.tz is not None and not any(isinstance(item, Cron) for item in schedules_of(found)):
             raise click.UsageError("--tz needs --cron or times in --when")
         if self.anchor is not None and not any(isinstance(item, Every) for item in schedules_of(found)):
@@ -275,43 +273,6 @@ class ScheduleOptions:
                 given[0] if len(given) == 1 and isinstance(given[0], Manual) else combine_like(given, before)
             )
         return self._in_zone(before)
-
-    def _with_dates(self, found: Schedule | Several, now_ms: int) -> Schedule | Several:
-        """Return the schedules with the given first and last day; without these options, with their own."""
-        options = (self.from_date, self.until_date, self.only_on, self.not_on, self.shift)
-        if not any(map(is_given, options)):
-            return found
-        if not any(isinstance(item, Dated) for item in schedules_of(found)):
-            raise click.UsageError("days need --every, --after, --cron or --when")
-        entries = []
-        for entry in entries_of(found):
-            if not isinstance(entry.schedule, Dated):
-                entries.append(entry)
-                continue
-            zone = entry.schedule.timezone if isinstance(entry.schedule, Cron) else None
-            first, last = entry.from_date, entry.until_date
-            if self.from_date is not None:
-                first = _day("--from-date", self.from_date, now_ms, zone)
-            if self.until_date is not None:
-                last = _day("--until-date", self.until_date, now_ms, zone)
-            calendar = calendar_for(entry.schedule, self._calendar(entry.calendar, now_ms, zone))
-            entries.append(replace(entry, from_date=first, until_date=last, calendar=calendar))
-        self._require_moves(entries)
-        return combine(entries)
-
-    def _calendar(self, before: Calendar, now_ms: int, timezone: str | None) -> Calendar:
-        only, excluded, shift = before.only, before.excluded, before.shift
-        if self.only_on:
-            only = _days("--only-on", self.only_on, now_ms, timezone)
-        if self.not_on:
-            excluded = _days("--not-on", self.not_on, now_ms, timezone)
-        if self.shift is not None:
-            shift = None if self.shift == NONE else Shift(self.shift)
-        return Calendar(only=only, excluded=excluded, shift=shift)
-
-    def _require_moves(self, entries: list[Entry]) -> None:
-        if self.shift in tuple(Shift) and not any(entry.calendar.shift for entry in entries):
-            raise click.UsageError('--shift needs fixed times, like --cron "0 9 1 * *"')
 
     @under("anchor_at")
     def anchor_at(self, now_ms: int, before: int | None = None) -> int:
@@ -381,35 +342,6 @@ class ScheduleOptions:
 
     def _moved(self, schedule: Schedule) -> Schedule:
         return replace(schedule, timezone=or_none(self.tz)) if isinstance(schedule, Cron) else schedule
-
-
-def _day(option: str, text: str, now_ms: int, timezone: str | None) -> str | None:
-    """Return a day as it is stored, from "2027-05-01", "1 May 2027" or "tomorrow"; None for "none"."""
-    from halo_scheduler.grammar.phrases.tokens import Cursor  # noqa: PLC0415 - only for dates
-    from halo_scheduler.schedule.spoken_dates import read_day  # noqa: PLC0415
-
-    if text == NONE:
-        return None
-    cursor = Cursor(text)
-    found = read_day(cursor, local_time(now_ms, timezone).date())
-    if found is None or not cursor.is_over:
-        raise click.UsageError(f"{option}: write a date like 2027-05-01, not {shown(text)}")
-    return found.isoformat()
-
-
-def _days(option: str, given: tuple[str, ...], now_ms: int, timezone: str | None) -> tuple[str, ...]:
-    found = (_days_of(option, text, now_ms, timezone) for text in given)
-    return tuple(day for day in found if day is not None)
-
-
-def _days_of(option: str, text: str, now_ms: int, timezone: str | None) -> str | None:
-    """Return one item of a calendar; a calendar file is found from the current folder."""
-    if text in DAY_GROUPS:
-        return text
-    kind, _, path = text.strip().partition(" ")
-    if kind.lower() == SourceKind.ICS:
-        return f"{kind} {lasting_path(path.strip())}"
-    return text if is_source(text) else _day(option, text, now_ms, timezone)
 
 
 def schedule_options(command: AnyCommand) -> AnyCommand:
