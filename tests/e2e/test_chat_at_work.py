@@ -86,5 +86,3 @@ def test_a_command_answers_what_somebody_writes_without_its_secrets(
     assert sent.text.startswith("you wrote $(id); `id`\n")
     assert "correct-horse" not in sent.text
     assert TOKEN not in house.log()
-    house.scheduler.chat.remove("family")
-    until(lambda: not server._pollers)

@@ -37,7 +37,9 @@ class TelegramServer:
     now_s: int = 1_800_000_000
     _next_update: int = 900
     _next_message: int = 1
-    _pollers: int = 0
+    pollers: int = 0
+    """How many calls wait for updates."""
+    _calls: int = 0
 
     def __post_init__(self) -> None:
         self._lock = threading.Condition(threading.RLock())
@@ -111,24 +113,25 @@ class TelegramServer:
                 return _error(404, "Not Found")
 
     def _get_updates(self, given: Mapping[str, Any]) -> tuple[int, Any]:
+        """Return new updates; a later call ends an earlier one that still waits."""
         with self._lock:
-            if self._pollers:
+            self._calls += 1
+            call, offset = self._calls, given["offset"]
+            self.offsets.append(offset)
+            self._lock.notify_all()
+            if offset < 0:
+                self.updates = self.updates[offset:]
+            elif offset:
+                self.updates = [one for one in self.updates if one["update_id"] >= offset]
+            self.pollers += 1
+            self._lock.wait_for(
+                lambda: self.updates or self._is_closing or self.answers or self._calls > call,
+                0 if self.updates else min(given["timeout"], 20),
+            )
+            self.pollers -= 1
+            if self._calls > call:
                 return _error(409, "Conflict: terminated by other getUpdates request")
-            self._pollers += 1
-            try:
-                offset = given["offset"]
-                self.offsets.append(offset)
-                if offset < 0:
-                    self.updates = self.updates[offset:]
-                elif offset:
-                    self.updates = [one for one in self.updates if one["update_id"] >= offset]
-                if not self.updates:
-                    self._lock.wait_for(
-                        lambda: self.updates or self._is_closing or self.answers, min(given["timeout"], 20)
-                    )
-                return _ok(self.updates[: given["limit"]])
-            finally:
-                self._pollers -= 1
+            return _ok(self.updates[: given["limit"]])
 
     def _send(self, given: Mapping[str, Any]) -> tuple[int, Any]:
         if not given["text"] or len(given["text"].encode("utf-16-le")) // 2 > 4_096:

@@ -256,13 +256,13 @@ def test_what_cannot_be_a_token_is_not_sent(token: str) -> None:
     assert caught.value.is_final
 
 
-def test_a_second_listener_is_told_of_the_first(server: TelegramServer, listening: Listening) -> None:
+def test_a_listener_is_told_of_another_one(server: TelegramServer, listening: Listening) -> None:
     until(lambda: bool(server.offsets))
     second = Listening(server)
-    until(lambda: second.fault is not None)
+    until(lambda: listening.fault is not None)
     second.close()
-    assert "another program receives" in str(second.fault)
-    assert listening.fault is None
+    assert "another program receives" in str(listening.fault)
+    assert second.fault is None
 
 
 def test_listening_ends_at_once(server: TelegramServer) -> None:
