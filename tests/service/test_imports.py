@@ -264,6 +264,7 @@ def test_a_job_takes_the_name_of_one_that_is_pruned(scheduler: Scheduler) -> Non
     scheduler.imports.apply(bad, skip_bad=True)
 
 
+@pytest.mark.usefixtures("stand_in_watchers")
 @settings(max_examples=15, deadline=None)
 @given(
     jobs=job_files(),

@@ -50,6 +50,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
 from halo_scheduler.model.chat import CHANNEL_PATTERN, PERSON_PATTERN
+from halo_scheduler.model.schedules import Overlap
 from halo_scheduler.model.settings import QuietTime, Weekday
 from halo_scheduler.model.time_rules import Dated, calendar_for
 
@@ -215,12 +216,17 @@ ENTRIES = st.one_of(
         from_date=st.sampled_from([None, "1970-01-01", "2026-05-01"]),
         until_date=st.sampled_from([None, "2038-05-01", "9998-12-31"]),
     ),
-    st.builds(Entry, SCHEDULES.filter(lambda schedule: not isinstance(schedule, Manual))),
+    st.builds(
+        Entry,
+        EVENTS | SCHEDULES.filter(lambda schedule: not isinstance(schedule, After | Manual)),
+        on_overlap=st.none() | st.sampled_from(Overlap),
+    ),
+    st.builds(Entry, st.builds(After, INTERVALS)),
 )
 SPECS = st.builds(
     JobSpec,
     name=LABELS,
-    schedule=SCHEDULES | st.lists(ENTRIES, min_size=1, max_size=3, unique_by=lambda one: one.timing),
+    schedule=SCHEDULES | EVENTS | st.lists(ENTRIES, min_size=1, max_size=3, unique_by=lambda one: one.timing),
     action=ACTIONS,
     description=TEXTS,
     group=st.none() | LABELS,
