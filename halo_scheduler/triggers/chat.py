@@ -189,6 +189,8 @@ class BotThreads:
             self._state = stored
         service = self._service or self._open_service(store)
         identity = service.identity()
+        if self._state.fault:
+            self._tell_jobs("")
         self._save(replace(self._state, identity=identity, fault="", since=self._link.clock.now_ms()))
         self._proved = service
         self._has_news.set()
@@ -243,13 +245,15 @@ class BotThreads:
         try:
             self._save(replace(self._state, fault=text, since=self._link.clock.now_ms()))
             if fault.is_final:
-                for target in targets_of(self._receiver.open(), self._bot.name):
-                    self._link.tell(
-                        target.record.id, f"the bot {self._bot.name}: {text}", self._link.clock.now_ms()
-                    )
+                self._tell_jobs(f"the bot {self._bot.name}: {text}")
         except StoreError as error:
             _LOG.warning("That cannot be stored: %s", error)
             self._receiver.close()
+
+    def _tell_jobs(self, trouble: str) -> None:
+        """Show what keeps the bot from starting its jobs; "" if nothing does."""
+        for target in targets_of(self._receiver.open(), self._bot.name):
+            self._link.tell(target.record.id, trouble, self._link.clock.now_ms(), target.key)
 
     def _save(self, state: BotState) -> None:
         def save(store: Store, _found: object) -> None:

@@ -34,7 +34,6 @@ from halo_scheduler.wording.chat import (
     TOO_LONG,
     TOO_MANY,
     WHICH_QUESTION,
-    counted_reply,
     greeting,
     not_then_reply,
     refusal_reply,
@@ -117,8 +116,6 @@ class Verdict:
         message, name = start.message, start.target.name
         if isinstance(result, Refused):
             self._tell(store, message, refusal_reply(name, result.reason), now_ms)
-        elif result.is_folded:
-            self._tell(store, message, counted_reply(name), now_ms)
         else:
             store.chat.open_thread(
                 ChatThread(
@@ -213,6 +210,7 @@ class Judge:
             at=min(message.at, self._clock.now_ms()),
             input=text.encode(),
             parameters=values,
+            is_answered=True,
         )
         verdict.starts.append(Start(message, target, happening))
 

@@ -296,7 +296,8 @@ class Watching:
         wanted = _by_kind(seen)
         if place is None:
             wanted.pop(OnWebhook.kind, None)
-        wanted.pop(OnChat.kind, None)
+        # Their troubles are those of their bots.
+        chats = wanted.pop(OnChat.kind, [])
         if bots:
             # Also without an active job: people are told so, and may be permitted.
             wanted[OnChat.kind] = []
@@ -306,7 +307,9 @@ class Watching:
             self._open.pop(kind).close()
         self._place, self._bots = place, bots
         self._faults = {kind: fault for kind, fault in self._faults.items() if kind in wanted}
-        self._keep_troubles([entry for entries in wanted.values() for entry in entries])
+        self._keep_troubles(
+            [*(chats if bots else ()), *(entry for entries in wanted.values() for entry in entries)]
+        )
         for kind, entries in wanted.items():
             self._follow_kind(kind, entries)
         self._seen = seen

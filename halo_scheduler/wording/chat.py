@@ -30,6 +30,7 @@ REPLACED = "A later message took the place of this one."
 _REFUSALS = {
     SkipReason.PAUSED: "is paused. Write again once it is resumed.",
     SkipReason.DISABLED: "is disabled, so this starts nothing.",
+    SkipReason.AT_CAPACITY: "has too many messages waiting. Write again later.",
     SkipReason.ALREADY_RUNNING: "is still running. Write again when it is done.",
 }
 
@@ -55,11 +56,6 @@ def refusal_reply(name: str, reason: SkipReason) -> str:
 def greeting(names: Sequence[str]) -> str:
     """Return what a permitted person is told who opens a conversation with a bot."""
     return f"Each message to this bot starts: {', '.join(map(_named, names))}."
-
-
-def counted_reply(name: str) -> str:
-    """Return what is told about a message that has no run of its own."""
-    return f"{_named(name)}: too many messages wait, so this one counts for the last of them."
 
 
 def not_then_reply(name: str) -> str:

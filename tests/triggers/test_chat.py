@@ -358,15 +358,14 @@ def test_a_message_that_a_later_one_replaces_is_told(room: ChatRoom) -> None:
     room.is_told("done")
 
 
-def test_messages_beyond_those_that_wait_are_counted_on_the_last(
-    room: ChatRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_messages_beyond_those_that_wait_are_refused(room: ChatRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halo_scheduler.rules.event_requests.MOST_WAITING", 1)
     room.add()
     room.open()
     room.write("one")
     room.write("two")
-    room.is_told("deploy: too many messages wait, so this one counts for the last of them.")
+    room.is_told("deploy has too many messages waiting. Write again later.")
+    assert room.inputs() == ["one"]
 
 
 # --- Floods --------------------------------------------------------------------------------------------
@@ -505,6 +504,9 @@ def test_a_wrong_token_is_told_to_the_jobs_and_tried_again_later(bench: Bench) -
         assert "does not know this token" in room.told[0][1]
         (status,) = bench.scheduler.chat.status()
         assert not status.is_listening
+        room.close()
+        room.open()
+        assert room.told[-1] == ("deploy", "")
         room.close()
 
 
