@@ -36,6 +36,8 @@ class Growth:
         self._elapsed_ms = 1
         self._presses = 0
         self._has_filled = False
+        self._before: tuple[int, DiskSpace] | None = None
+        """The output's size and the space that was free then; None if they were not measured since the last poll."""
         self.grown = 0
         """By how much it grew between the last two polls."""
 
@@ -45,7 +47,7 @@ class Growth:
         The output of a fast program is not known yet, so the first poll must come in time for it.
         """
         self._size, self._looked_at = known_bytes, now_ms
-        space = self._space()
+        space = self._measure(self._spool.size())
         if space is None:
             return now_ms + _FIRST_POLL_MS
         until_full_ms = space.room // _FASTEST_BYTES_PER_MS
@@ -54,9 +56,12 @@ class Growth:
     def poll(self, now_ms: int) -> None:
         """Measure the growth since the last poll, and whether it has filled the disk."""
         size = self._spool.size()
+        self._has_filled |= self._has_used_up(size)
         self.grown, self._size = size - self._size, size
         self._elapsed_ms, self._looked_at = max(1, now_ms - self._looked_at), now_ms
-        is_pressed = self.grown > _NOTABLE_BYTES and (space := self._space()) is not None and space.is_full
+        self._before = None
+        space = self._measure(size) if self.grown > _NOTABLE_BYTES else None
+        is_pressed = space is not None and space.is_full
         self._presses = self._presses + 1 if is_pressed else 0
         self._has_filled |= is_pressed
 
@@ -67,8 +72,9 @@ class Growth:
 
     def notes(self) -> Messages:
         """Return the note for a failed run that the disk had no space for its output."""
+        is_full = self._has_filled or self._has_used_up(self._spool.size())
         space = self._space()
-        is_full = self._has_filled or (space is not None and space.is_full)
+        is_full = is_full or (space is not None and space.is_full)
         return (message(MessageKind.DISK_WAS_FULL),) if is_full else ()
 
     def next_poll_at(self) -> int:
@@ -79,11 +85,26 @@ class Growth:
         if self.grown <= _NOTABLE_BYTES:
             return _QUIET_POLL_MS
         longest_ms = _BUSY_POLL_MS if self.grown > _BUSY_BYTES else _QUIET_POLL_MS
-        space = self._space()
+        # The program may have filled the disk, and given up, since the poll that then freed space.
+        size = self._spool.size()
+        self._has_filled |= self._has_used_up(size)
+        space = self._measure(size)
         if space is None:
             return longest_ms
         until_full_ms = space.room * self._elapsed_ms // self.grown
         return _between(_SHORTEST_MS, until_full_ms // 2, longest_ms)
+
+    def _measure(self, size: int) -> DiskSpace | None:
+        space = self._space()
+        self._before = None if space is None else (size, space)
+        return space
+
+    def _has_used_up(self, size: int) -> bool:
+        """Return whether the output has taken the space that was free when it was last measured."""
+        if self._before is None:
+            return False
+        before, space = self._before
+        return DiskSpace(space.total, space.free - (size - before)).is_full
 
     def _space(self) -> DiskSpace | None:
         return disk_space(self._spool.folder)

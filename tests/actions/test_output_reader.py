@@ -219,3 +219,36 @@ def test_a_disk_that_was_full_once_is_noted_also_when_there_is_room_again(scene:
     scene.look(_MB)
     scene.free = _TOTAL
     assert scene.growth.notes() == (message(MessageKind.DISK_WAS_FULL),)
+
+
+def _grow(scene: _Scene, grown: int) -> None:
+    """Let it grow without a poll."""
+    os.truncate(scene._spool.output_path, scene._spool.size() + grown)
+
+
+def test_a_disk_that_was_filled_and_freed_between_two_polls_is_noted(scene: _Scene) -> None:
+    scene.free = 100 * _MB
+    scene.growth.begin(0)
+    scene.look(_MB)
+    _grow(scene, 100 * _MB)
+    assert scene.growth.notes() == (message(MessageKind.DISK_WAS_FULL),)
+
+
+def test_a_disk_that_was_filled_during_the_poll_that_freed_space_is_noted(scene: _Scene) -> None:
+    scene.free = 100 * _MB
+    scene.growth.begin(0)
+    _grow(scene, 10 * _MB)
+    scene.growth.poll(100)
+    _grow(scene, 100 * _MB)
+    scene.growth.next_poll_at()
+    assert scene.growth.notes() == (message(MessageKind.DISK_WAS_FULL),)
+
+
+def test_a_failure_with_room_for_its_output_has_no_note(scene: _Scene) -> None:
+    scene.free = 100 * _MB
+    scene.growth.begin(0)
+    scene.look(10 * _MB)
+    # The space that was freed counts, and what was printed before counts once.
+    scene.look(90 * _MB)
+    _grow(scene, 50 * _MB)
+    assert scene.growth.notes() == ()
