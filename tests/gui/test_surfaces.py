@@ -29,6 +29,7 @@ from halo_scheduler.model import (
     InQuietTime,
     JobStatus,
     Manual,
+    OnFile,
     Outcome,
     PathExists,
     Policy,
@@ -63,7 +64,12 @@ pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 _NO_FACTS = JobFacts()
 _FULL, _NIGHT = "full", "night"
 _OFF = {"next_run_at": None, "next_source": None}
-_RUNNABLE = (SituationKind.READY, SituationKind.FAILING, SituationKind.RETRYING)
+_RUNNABLE = (
+    SituationKind.READY,
+    SituationKind.FAILING,
+    SituationKind.RETRYING,
+    SituationKind.TROUBLED,
+)
 _DUE = {"next_run_at": NOW - MINUTE // 2}
 _UNKNOWN = Waiting(
     kind=WaitingFor.CONDITION,
@@ -129,6 +135,10 @@ def _precede(scheduler: Scheduler, job_id: str) -> None:
     scheduler.add_job(f"before {job_id}", Manual(), followers=(Follower(job_id=job_id),))
 
 
+def _trouble(scheduler: Scheduler, job_id: str) -> None:
+    scheduler._store.watch_troubles.save((job_id, ""), "~/Inbox cannot be read", NOW)
+
+
 _STATES = {
     "planned": _State(),
     "due": _State({"next_run_at": NOW}),
@@ -137,6 +147,8 @@ _STATES = {
     "backing off": _State({"errors": 3, "next_source": Source.BACKOFF, "last_outcome": Outcome.FAILURE}),
     "by hand": _State(_OFF, {"schedule": Manual()}),
     "after another": _State(_OFF, {"schedule": Manual()}, _precede),
+    "an event that is not watched": _State(_OFF, {"schedule": OnFile("~/Inbox")}, _trouble),
+    "an event beside times": _State({}, {"schedule": [Every("1h"), OnFile("~/Inbox")]}, _trouble),
     "running": _State(_OFF, {}, _run),
     "running beside its slot": _State({}, {}, _run),
     "running in a full group": _State(_OFF, {"group": _FULL}, _run),
@@ -330,7 +342,8 @@ def test_a_notification_has_the_same_words_as_every_surface(desk: PaneDesk) -> N
             assert notice.title == f"{name} was {status.removeprefix('needs you, ')}"
         elif situation.kind in _RUNNABLE:
             assert ("Next run" in notice.text) == (situation.next_run_at is not None), name
-            skipped = next_words(situation, NOW).partition(" · ")[2]
+            words = next_words(situation, NOW).removeprefix("trouble · ")
+            skipped = words.partition(" · ")[2]
             assert notice.text.endswith(f" · {skipped}." if skipped else "."), name
         elif situation.kind is not SituationKind.DONE:
             assert notice.text.endswith(f" {sentence_case(next_words(situation, NOW))}."), name
