@@ -309,6 +309,7 @@ def _store(
 def _observe_everything(scheduler: Scheduler) -> None:
     observable = ConditionState(True, None, "")
     vars(scheduler._session)["check_condition"] = lambda _condition: observable
+    vars(scheduler._session)["why_unobservable"] = lambda _event: ""
 
 
 def _exported(scheduler: Scheduler) -> str:
