@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from agent_shop import AgentShop, open_agent_shop, quiet_machine
 from commands import shell
-from process_probe import living_in, pids_in, until
+from process_probe import files_below, living_in, pids_in, until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Cron, Manual, Outcome, Policy, Prompt, Retry, Run, ScheduleError, Trigger
@@ -47,8 +47,8 @@ def _secret_places(shop: AgentShop, secret: str) -> list[str]:
     shop.until(lambda: shop.spooled() == [])
     return [
         path.name
-        for path in (shop.folder / "data").rglob("*")
-        if path.is_file() and not path.name.endswith("secrets.json") and secret.encode() in path.read_bytes()
+        for path, content in files_below(shop.folder / "data").items()
+        if not path.name.endswith("secrets.json") and secret.encode() in content
     ]
 
 

@@ -14,7 +14,7 @@ import pytest
 from commands import shell
 from daemons import House
 from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
-from process_probe import LONG_S, end_all, until
+from process_probe import LONG_S, end_all, files_below, until
 
 from halo_scheduler import After, Backoff, Outcome, Policy, Prompt, Trigger
 from halo_scheduler.host.process_tree import marked_processes
@@ -327,11 +327,10 @@ def _assert_nowhere(house: House, *secrets: str) -> None:
     """Look for secrets in every file of the house, once they are forgotten where they are kept."""
     for known in house.scheduler.secrets.list():
         house.scheduler.secrets.remove(known.name)
-    files = [path for path in house.folder.rglob("*") if path.is_file()]
+    files = files_below(house.folder)
     assert house.scheduler.path in files
     assert house.folder / "daemon.log" in files
-    for path in files:
-        content = path.read_bytes()
+    for path, content in files.items():
         for secret in secrets:
             assert secret.encode() not in content, path
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from agent_shop import AGENTS
 from daemons import House
-from process_probe import until
+from process_probe import files_below, until
 
 from halo_scheduler import Outcome, Policy, Prompt
 from halo_scheduler.actions.spool import spool_folder
@@ -92,9 +92,9 @@ def test_directives_are_read_once_the_secrets_are_available(house: House, is_ado
     assert question.text == "is it ***?"
     house.wait_until_cleared()
     assert house.text(run_id) == "::cost 1\n::needs-input is it ***?\n::cost 2\n"
-    files = [path for path in (house.folder / "halo").rglob("*") if path.is_file()]
+    files = files_below(house.folder / "halo")
     assert len(files) > 1
-    holders = [path.name for path in files if _SECRET.encode() in path.read_bytes()]
+    holders = [path.name for path, content in files.items() if _SECRET.encode() in content]
     assert holders == ["halo-secrets.json"]
 
 

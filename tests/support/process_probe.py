@@ -28,6 +28,13 @@ def until(condition: Callable[[], T | None], seconds: float = LONG_S) -> T:
     return found
 
 
+def files_below(folder: Path) -> dict[Path, bytes]:
+    """Return the contents of all files; read them again if one is renamed meanwhile, as a finished backup is."""
+    while True:
+        with suppress(FileNotFoundError):
+            return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def is_living(pid: int) -> bool:
     """Tell whether a process lives; one that only waits for its burial does not."""
     with suppress(psutil.NoSuchProcess):
