@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import shown_spec, whole_line
-from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy
+from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy, Schedule, Several
 from halo_scheduler.model.settings import Agent, QuietTime
 from halo_scheduler.transfer.drafts import MovedState
 from halo_scheduler.transfer.import_changes import FieldChange, LimitChange, QuietTimeChange, SettingChange
@@ -20,6 +20,7 @@ from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
 from halo_scheduler.wording.jobs import (
     action_words,
     condition_words,
+    entry_words,
     more_words,
     parameter_words,
     policy_words,
@@ -145,7 +146,7 @@ def _created(creation: Creation, names: Mapping[str, str], reviewer: Reviewer) -
 
 def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield everything that decides what a job does, so that users see it before they import it."""
-    yield "when", describe(spec.schedule)
+    yield from (("when", words) for words in _when_words(spec.schedule))
     yield "does", action_words(spec.action)
     yield from more_words(spec.action)
     yield "work", work_words(spec.action)
@@ -161,6 +162,12 @@ def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str
     if spec.policy != _USUAL:
         fields = {name: getattr(spec, name) for name in JobSpec.__dataclass_fields__}
         yield "policy", policy_words(Job(id=spec.name, **fields))
+
+
+def _when_words(schedule: Schedule | Several) -> list[str]:
+    if isinstance(schedule, Several):
+        return [entry_words(entry) for entry in schedule.entries]
+    return [describe(schedule)]
 
 
 def _cap_words(caps: Caps) -> str:

@@ -37,11 +37,11 @@ from halo_scheduler.model import (
     Several,
 )
 from halo_scheduler.model.actions import FolderSource, GithubSource, WorkSource
-from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.model.schedules import Entry, schedules_of
 from halo_scheduler.wording.conditions import describe_condition
 from halo_scheduler.wording.measures import duration_in_words, moment_in_words, when_in_words
 from halo_scheduler.wording.plans import ADVISERS
-from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.schedules import describe, describe_entry, overlap_words
 from halo_scheduler.wording.short_schedules import describe_shortly
 
 # What separates parameters in a sentence, or ends a quoted value.
@@ -63,6 +63,13 @@ def parameter_words(parameters: Mapping[str, str]) -> str:
 
 def _value_words(value: str) -> str:
     return json_text(value) if _AMBIGUOUS.search(value) else shown_spec(value)
+
+
+def entry_words(entry: Entry) -> str:
+    """Return everything about one of several schedules: its times, its parameters, and what it does on overlap."""
+    parameters = f" with {parameter_words(entry.parameters)}" if entry.parameters else ""
+    overlap = f", {overlap_words(entry.on_overlap)}" if entry.on_overlap else ""
+    return f"{describe_entry(entry)}{parameters}{overlap}"
 
 
 def given_words(run: Run) -> str:

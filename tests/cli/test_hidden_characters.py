@@ -110,6 +110,21 @@ def test_the_details_show_control_blanks_at_the_ends(action: Command | Prompt) -
     assert r"\x1ctrue\x1f\u0085" in _halo("show", "job").output
 
 
+def test_a_preview_shows_the_parameters_of_each_schedule() -> None:
+    job = {
+        "name": "job",
+        "parameters": {"then": "true"},
+        "schedules": [
+            {"kind": "every", "every": "1h", "parameters": {"then": "touch owned1"}, "on_overlap": "restart"},
+            {"kind": "file", "path": "/in", "on": "appears", "parameters": {"then": "\x1b]; touch owned2"}},
+        ],
+        "action": {"kind": "command", "line": 'eval "$HALO_PARAM_THEN"', "shell": "/bin/sh"},
+    }
+    shown = _halo("import", "-", "--yes", stdin=json.dumps({"version": 2, "jobs": [job]})).output
+    assert 'when     every hour with then="touch owned1", restarts it if the job still runs' in shown
+    assert r'when     when a file appears in /in with then="\u001b]; touch owned2"' in shown
+
+
 def test_a_preview_shows_invisible_characters_of_a_crontab_line() -> None:
     preview = _halo(
         "import", "-", "--yes", stdin=b"30 2 * * * find ~/tmp -mtime +7 -delete \x1b]; touch owned5\n"

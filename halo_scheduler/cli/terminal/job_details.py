@@ -38,6 +38,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.jobs import (
     action_words,
     condition_words,
+    entry_words,
     hint_words,
     more_words,
     parameter_words,
@@ -46,7 +47,7 @@ from halo_scheduler.wording.jobs import (
 )
 from halo_scheduler.wording.lint import Note, Reviewer, Severity, lint
 from halo_scheduler.wording.measures import amount_words, moment_in_words
-from halo_scheduler.wording.schedules import describe, describe_entry, overlap_words
+from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.status import awaited_words, next_words, status_words, waiting_words
 
 _SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
@@ -184,9 +185,7 @@ def _when_words(job: Job, now_ms: int) -> list[str]:
     if not isinstance(job.schedule, Several):
         return [describe(job.schedule)]
     return [
-        f"{entry.key}: {describe_entry(entry)}"
-        f"{f' with {parameter_words(entry.parameters)}' if entry.parameters else ''}"
-        f"{f', {overlap_words(entry.on_overlap)}' if entry.on_overlap else ''}"
+        f"{entry.key}: {entry_words(entry)}"
         f"{' (used)' if is_used_up(Several((entry,)), now_ms, job.anchor_at) else ''}"
         for entry in job.schedules
     ]

@@ -16,6 +16,7 @@ from halo_scheduler.wording.conditions import describe_condition
 from halo_scheduler.wording.jobs import parameter_words
 from halo_scheduler.wording.measures import amount_words, duration_in_words, moment_in_words, when_in_words
 from ui.backend.questions import plain_lines
+from ui.main_window.table.job_rows import schedule_words
 from ui.style.theme import GRID, HALF, Appearance, Tone, mono_font, small_font
 from ui.style.wording import one_line
 from ui.widgets.job_text import exact_words, extra_words, work_words
@@ -115,8 +116,7 @@ class WhatItDoes(Section):
         self._command.set_text(exact_words(action) if is_told else "")
         self._agent.set_text("" if prompt is None else _agent_words(prompt, default_agent))
         self._prompt.set_text("" if prompt is None else _first_lines(prompt))
-        values = one_line(parameter_words(job.parameters), _LONGEST_PROMPT)
-        self._parameters.set_text(tr("Parameters: {values}").format(values=values) if values else "")
+        self._parameters.set_text(_parameter_lines(job))
         extra = extra_words(action)
         self._extra.set_text(f"{extra[:1].upper()}{extra[1:]}")
         work = work_words(action)
@@ -140,6 +140,18 @@ class Today(Section):
         self.setVisible(bool(words))
         self._usage.set_text(words)
         self._held.set_text("" if usage is None else used_up_words(usage))
+
+
+def _parameter_lines(job: Job) -> str:
+    """Return the defaults of parameters, and what each schedule sets in their place."""
+    defaults = parameter_words(job.parameters)
+    lines = [tr("Parameters: {values}").format(values=defaults)] if defaults else []
+    lines += [
+        f"{schedule_words(entry.schedule)}: {parameter_words(entry.parameters)}"
+        for entry in job.schedules
+        if entry.parameters
+    ]
+    return "\n".join(one_line(line, _LONGEST_PROMPT) for line in lines)
 
 
 def _first_lines(prompt: Prompt) -> str:

@@ -29,6 +29,7 @@ from halo_scheduler.model import (
     StatusReason,
 )
 from halo_scheduler.model.actions import FolderSource, GithubSource
+from halo_scheduler.model.schedules import schedules_from_list
 from halo_scheduler.store.runs import Spent
 from ui.backend.backend import Backend
 from ui.main_window.details.pane import DetailPane
@@ -428,6 +429,25 @@ def test_the_defaults_of_parameters_are_shown_with_the_action(
     assert _text(pane, "detailParameters") == "Parameters: n=1"
     _show(qtbot, bench, actions, pane, bench.scheduler.add_job("none", Manual(), Prompt(text="Hello")))
     assert not _is_seen(pane, "detailParameters")
+
+
+def test_the_parameters_of_each_schedule_are_shown_beside_the_defaults(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    schedules = [
+        {"kind": "every", "every": "1h", "parameters": {"mode": "full"}},
+        {"kind": "webhook"},
+        {"kind": "cron", "cron": "0 9 * * *", "parameters": {"mode": "a\u200bb"}, "on_overlap": "restart"},
+    ]
+    job_id = bench.scheduler.add_job(
+        "job", schedules_from_list(schedules), Command(argv=("true",)), parameters={"mode": "part"}
+    )
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "detailParameters").splitlines() == [
+        "Parameters: mode=part",
+        "Every hour: mode=full",
+        r"At 09:00 every day: mode=a\u200bb",
+    ]
 
 
 def test_a_command_and_a_request_are_reported_too(
