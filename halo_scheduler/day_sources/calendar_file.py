@@ -118,10 +118,10 @@ def _events(text: str) -> Iterator[_Event]:
         name, zone, value = _property(line, number)
         if not nesting and (name, value.upper()) != ("BEGIN", "VCALENDAR"):
             raise ScheduleError("is not a calendar: it does not begin with BEGIN:VCALENDAR")
-        is_event = nesting[1:] == ["VEVENT"]
+        is_event = nesting[1:3] == ["VEVENT"]
         if name == "BEGIN":
             nesting.append(value.upper())
-            event = _Event(number) if nesting[1:] == ["VEVENT"] else event
+            event = _Event(number) if nesting[1:3] == ["VEVENT"] else event
         elif name == "END" and nesting.pop() != value.upper():
             raise ScheduleError(f"is damaged: line {number} ends what did not begin")
         elif name == "END" and is_event:
@@ -231,7 +231,7 @@ class _Reader:
             yield start.day
             return
         rule = read_rule(event.texts["RRULE"][0], start.day, lambda text: _last_day(text, start))
-        since = max(self._first - length - 2 * _DAY, date(_FIRST_YEAR, 1, 1))
+        since = self._first - min(length + 2 * _DAY, self._first - date(_FIRST_YEAR, 1, 1))
         yield from rule.occurrences(since, self._last + _DAY, self._spend)
 
     def _spend(self, days: int) -> None:
@@ -241,6 +241,8 @@ class _Reader:
 
     def _touched(self, start: _Moment, day: date, length: timedelta) -> Iterator[date]:
         """Return the days of the span that an event touches if it begins on a day."""
+        if day > self._last + _DAY:
+            return
         if start.time is None:
             first, last = day, day + max(length, _DAY) - _DAY
         else:
@@ -248,6 +250,7 @@ class _Reader:
             end = begin.astimezone(UTC) + max(length - timedelta(seconds=1), _NO_TIME)
             first, last = begin.date(), end.astimezone(find_zone(None)).date()
         first, last = max(first, self._first), min(last, self._last)
+        self._spend(max((last - first).days, 0))
         for number in range((last - first).days + 1):
             yield first + number * _DAY
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from itertools import takewhile
 from pathlib import Path
+from time import process_time
 
 import pytest
 from dateutil.rrule import rrulestr  # type: ignore[import-untyped]  # the oracle; it has no stubs
@@ -150,6 +151,36 @@ def test_events_that_repeat_too_often_are_refused(tmp_path: Path, monkeypatch: p
     event = b"BEGIN:VEVENT\nDTSTART:19700101\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30;COUNT=3\nEND:VEVENT\n"
     said = _refusal(tmp_path, b"BEGIN:VCALENDAR\n" + event + b"END:VCALENDAR\n")
     assert said == "has too many repeating events (in the event of line 2)"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "DTSTART;VALUE=DATE:16000101\nDTEND;VALUE=DATE:89991231\nRRULE:FREQ=DAILY",
+        "DTSTART:20260101T090000\nDTEND:20271231T090000\nRRULE:FREQ=DAILY",
+    ],
+)
+def test_long_events_that_overlap_too_often_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    monkeypatch.setattr(calendar_file, "MOST_EXAMINED", 200_000)
+    with pytest.raises(ScheduleError, match="has too many repeating events"):
+        _days(tmp_path, event)
+
+
+@pytest.mark.parametrize("day", ["16000101", "20271231"])
+def test_an_event_of_many_centuries_lasts_to_the_end(tmp_path: Path, day: str) -> None:
+    event = f"DTSTART;VALUE=DATE:{day}\nDTEND;VALUE=DATE:89991231"
+    assert (
+        _days(tmp_path, f"{event}\nRRULE:FREQ=YEARLY;INTERVAL=1000\nRDATE;VALUE=DATE:90000101")[-1]
+        == "2027-12-31"
+    )
+
+
+def test_a_file_of_nothing_but_beginnings_is_refused_soon(tmp_path: Path) -> None:
+    begun = process_time()
+    assert "its end is missing" in _refusal(tmp_path, b"BEGIN:VCALENDAR\n" * 150_000)
+    assert process_time() - begun < 10
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
