@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from agent_shop import AgentShop, open_agent_shop, quiet_machine
 from commands import shell
-from process_probe import files_below, living_in, pids_in, until
+from process_probe import LONG_S, files_below, living_in, pids_in, until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Cron, Manual, Outcome, Policy, Prompt, Retry, Run, ScheduleError, Trigger
 from halo_scheduler.actions.spool import spool_folder
+from halo_scheduler.host.login_environment import read_login_environment
 from halo_scheduler.model import Action, Follower, FollowOn, SkipReason
 from halo_scheduler.model.actions import FolderSource
 from halo_scheduler.model.messages import MessageKind, message
@@ -494,6 +495,8 @@ def test_nothing_is_claimed_for_a_run_that_was_stopped_before(
     )
     login.chmod(0o755)
     monkeypatch.setenv("SHELL", str(login))
+    # A busy machine can stop this process for longer than a login shell may take.
+    monkeypatch.setattr(read_login_environment, "__defaults__", (LONG_S,))
     shop.scheduler.engine.refresh_environment()
     claims: list[str] = []
     monkeypatch.setattr(OpenedSource, "claim", lambda _self, run_id, only="": claims.append(run_id + only))
