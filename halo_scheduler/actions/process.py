@@ -104,8 +104,7 @@ class ProcessWork:
             redacted = why and why.changing_text(Redactor(values.values()).text)
             self._services.engine.post(lambda: self._report(outcome, redacted, reason=reason))
         else:
-            if process is not None:
-                self._services.engine.post(lambda: self._take_up(process, Redactor(values.values())))
+            self._services.engine.post(lambda: self._take_up(process, Redactor(values.values())))
         finally:
             self.has_begun.set()
 
@@ -145,9 +144,8 @@ class ProcessWork:
 
     def _tell_of(self, shortage: ShortageError) -> None:
         """Show what the start waits for."""
-        lacking = shortage.shortage
-        self._held_up_by = lacking.waiting_for
-        self._services.engine.post(lambda: self._note_start_wait(lacking))
+        self._held_up_by = shortage.shortage.waiting_for
+        self._services.engine.post(lambda: self._note_start_wait(shortage.shortage))
 
     def _note_start_wait(self, shortage: Shortage | None) -> None:
         if not self._is_over:
@@ -165,8 +163,8 @@ class ProcessWork:
                 REAPER.leave_to_owner(process, self._run.id)
         except ShortageError:
             with self._start_lock:
-                # After the engine has stopped, no process may be started or waited for.
-                self._is_starting, self._is_called_off = False, self._is_left
+                # After a stop of the run or of the engine, no process may be started or waited for.
+                self._is_starting, self._is_called_off = False, self._is_left or self._why is not None
             raise
         return process
 
@@ -175,7 +173,10 @@ class ProcessWork:
         while not self._is_called_off and not self._services.engine.is_in_charge():
             sleep(_IN_CHARGE_LOOK_S)
 
-    def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
+    def _take_up(self, process: subprocess.Popen[bytes] | None, redactor: Redactor) -> None:
+        if process is None:
+            self._report_stopped()
+            return
         self._tree.session = process.pid
         if self._held_up_by is not None:
             self._began_at = self._services.engine.now_ms()
@@ -338,8 +339,7 @@ class ProcessWork:
         self._report(outcome, why, reason=reason, exit_code=code, notes=notes)
 
     def _report_stopped(self) -> None:
-        why = self._why
-        if why is not None:
+        if (why := self._why) is not None:
             notes = self._tree.survivors_notes()
             self._report(
                 why.outcome, why.message, reason=why.reason, exit_code=self._known_code(), notes=notes

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 import pytest
 from commands import Workshop, shell
-from process_probe import descriptor_count, end_all, is_living, living_in, own_zombies, pids_in, until
+from process_probe import LONG_S, descriptor_count, end_all, is_living, living_in, own_zombies, pids_in, until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Cron, Every, Manual, Outcome, Policy, Retry, Run, SchedulerShutdownError
@@ -27,8 +27,10 @@ from halo_scheduler.actions.process import ProcessWork
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
+from halo_scheduler.host.login_environment import read_login_environment
 from halo_scheduler.model import Backoff, SkipReason
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.words import Shortage
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.lease import LEASE_MS
 from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, NumberSetting, SettingTable
@@ -75,6 +77,16 @@ def _login_shell(tmp_path: Path, lines: str) -> str:
     path.write_text(f'#!/bin/sh\n{lines}\nwhile [ "$1" != -c ]; do shift; done\nexec /bin/sh "$@"\n')
     path.chmod(0o755)
     return str(path)
+
+
+def _hang_login_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str = ":") -> None:
+    """Have a login shell that hangs until the file `go` exists.
+
+    It may take longer than a real one: a busy machine can stop this process for more than five seconds.
+    """
+    monkeypatch.setattr(read_login_environment, "__defaults__", (LONG_S,))
+    lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; {then}"
+    monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
 
 
 def _wait_for_the_shell(shop: Workshop, run_id: str) -> None:
@@ -626,8 +638,7 @@ def test_only_a_program_that_asks_for_it_becomes_a_subreaper(scheduler: Schedule
 def test_a_cancel_while_the_login_shell_hangs_ends_at_once_and_starts_nothing(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; touch {tmp_path}/went"
-    monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    _hang_login_shell(tmp_path, monkeypatch, then=f"touch {tmp_path}/went")
     shop.scheduler.engine.refresh_environment()
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
     _wait_for_the_shell(shop, run_id)
@@ -643,11 +654,35 @@ def test_a_cancel_while_the_login_shell_hangs_ends_at_once_and_starts_nothing(
     assert shop.spooled() == []
 
 
+def test_a_cancel_while_a_process_cannot_be_created_ends_at_once_and_starts_nothing(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_spawning, may_fail = threading.Event(), threading.Event()
+    attempts: list[str] = []
+
+    def fail(*_: Any) -> None:
+        attempts.append("started")
+        is_spawning.set()
+        may_fail.wait(LONG_S)
+        raise launch.ShortageError(Shortage.PROCESSES)
+
+    monkeypatch.setattr("halo_scheduler.actions.process.spawn", fail)
+    run_id = shop.begin(Command(argv=("true",)))
+    shop.until(is_spawning.is_set)
+    assert shop.scheduler.engine._engine is not None
+    (work,) = shop.scheduler.engine._engine._runs.works.values()
+    assert isinstance(work, ProcessWork)
+    shop.scheduler.cancel_run(run_id)
+    shop.until(lambda: work._why)
+    may_fail.set()
+    run = shop.end_of(run_id)
+    assert (run.outcome, run.error, attempts) == (Outcome.CANCELLED, "stopped by the user", ["started"])
+
+
 def test_a_hanging_login_shell_does_not_block_the_event_loop(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
-    monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    _hang_login_shell(tmp_path, monkeypatch)
     shop.scheduler.engine.refresh_environment()
     shop.scheduler.on_job_due(lambda *_: None)
     run_id = shop.begin(Command(argv=("true",)))
@@ -690,8 +725,7 @@ def test_without_that_a_command_lives_on_and_is_taken_up_again(shop: Workshop) -
 def test_nothing_is_started_after_the_engine_has_left(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
-    monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    _hang_login_shell(tmp_path, monkeypatch)
     shop.scheduler.engine.refresh_environment()
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
     _wait_for_the_shell(shop, run_id)
@@ -902,8 +936,7 @@ def test_ticks_alone_run_a_command(hand: _Hand) -> None:
 def test_nothing_is_started_by_an_engine_that_stood_still_until_another_took_over(
     hand: _Hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
-    monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    _hang_login_shell(tmp_path, monkeypatch)
     run_id = hand.begin(Command(argv=("touch", str(tmp_path / "started"))))
     until(lambda: pids_in(tmp_path))
     assert hand.scheduler.engine._engine is not None
@@ -926,8 +959,7 @@ def test_nothing_is_started_by_an_engine_that_stood_still_until_another_took_ove
 def test_an_engine_that_was_suspended_and_keeps_its_lease_continues_its_start(
     hand: _Hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
-    monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    _hang_login_shell(tmp_path, monkeypatch)
     run_id = hand.begin(shell("echo started"))
     until(lambda: pids_in(tmp_path))
     hand.clock.advance(LEASE_MS)
