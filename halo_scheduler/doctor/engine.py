@@ -134,7 +134,8 @@ def _answers(database: Path) -> bool:
 
 
 def _was_updated_since(row: EngineRow) -> bool:
-    installed_s = (Path(__file__).parents[1] / "__init__.py").stat().st_mtime
+    # Packages date their files by the commit, so it is the time of the change that tells when they were installed.
+    installed_s = Path(__file__).stat().st_ctime
     return installed_s * SECOND_MS > row.started_at
 
 

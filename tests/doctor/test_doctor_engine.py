@@ -19,6 +19,7 @@ from process_probe import end_all, until
 from halo_scheduler import Command, Every, OnWebhook, Outcome
 from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.doctor import engine as engine_checks
 from halo_scheduler.doctor.database import check_backups
 from halo_scheduler.doctor.engine import check_engine, check_processes, check_spool, check_webhooks
 from halo_scheduler.doctor.scene import Mark
@@ -113,6 +114,20 @@ def test_a_dead_engine_is_named_with_the_runs_it_left(scheduler: Scheduler) -> N
 def test_an_engine_older_than_the_program_is_to_be_restarted(scheduler: Scheduler) -> None:
     scheduler._store.lease.take(replace(_row(), started_at=1_000))
     assert "updated" in only(found_by(check_engine, scheduler.path, _NOW)).what
+
+
+@pytest.mark.usefixtures("listening")
+def test_an_update_is_noticed_in_a_package_without_source_files(
+    scheduler: Scheduler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = tmp_path / "engine.pyc"
+    compiled.touch()
+    os.utime(compiled, (0, 0))  # packages date their files by the commit
+    monkeypatch.setattr(engine_checks, "__file__", str(compiled))
+    scheduler._store.lease.take(replace(_row(), started_at=1_000))
+    assert "updated" in only(found_by(check_engine, scheduler.path, _NOW)).what
+    scheduler._store.lease.take(_row(at=_NOW + _HOUR))
+    assert is_fine(found_by(check_engine, scheduler.path, _NOW + _HOUR))
 
 
 def test_an_engine_in_another_zone_is_reported(scheduler: Scheduler) -> None:
