@@ -87,6 +87,8 @@ class BusStream:
 
     def __init__(self, bus: Bus, *, takes_descriptors: bool = False) -> None:
         """Start connecting; `BusError` if there is no bus."""
+        if not bus.address:
+            raise NoBusError(f"there is no {bus.name.lower()} bus: its address is unknown")
         self._takes_descriptors = takes_descriptors
         self._authenticator = Authenticator(enable_fds=takes_descriptors)
         self._parser = Parser()
@@ -321,6 +323,6 @@ def _bus_errors() -> Iterator[None]:
         yield
     except (OSError, ValueError, RuntimeError, LookupError, TypeError, StopIteration, struct.error) as error:
         # jeepney raises the last six for addresses it cannot read and for messages it does not understand.
-        # Users do not know error numbers.
-        words = (getattr(error, "strerror", None) or "").lower()
-        raise BusError(words or str(error) or "the bus cannot be understood") from error
+        # Users know neither error numbers nor what Python says of them.
+        words = ((error.strerror or "").lower() or str(error)) if isinstance(error, OSError) else ""
+        raise BusError(words or "the bus cannot be understood") from error

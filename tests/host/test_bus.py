@@ -68,7 +68,13 @@ def test_the_session_bus_address_is_found_as_the_system_defines_it(
     assert Bus.SESSION.address == f"unix:path={tmp_path}/bus"
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     assert not Bus.SESSION.address
-    with pytest.raises(BusError):
+    with pytest.raises(BusError, match=r"^there is no session bus: its address is unknown$"):
+        BusStream(Bus.SESSION)
+
+
+def test_an_address_that_is_none_is_reported_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "nonsense")
+    with pytest.raises(BusError, match=r"^there is no session bus: the bus cannot be understood$"):
         BusStream(Bus.SESSION)
 
 
