@@ -23,8 +23,21 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QScrollAre
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.conditions.probes import ConditionState
 from halo_scheduler.host.autostart import system_autostart
-from halo_scheduler.model import Condition, Job, MainsPower, Outcome
-from halo_scheduler.model.settings import Theme
+from halo_scheduler.model import (
+    Command,
+    Condition,
+    Cron,
+    Entry,
+    Job,
+    JobSpec,
+    MainsPower,
+    OnFile,
+    OnWebhook,
+    Outcome,
+    Several,
+)
+from halo_scheduler.model.settings import Settings, Theme
+from halo_scheduler.model.webhooks import LOOPBACK, ListenerState, Place, WebhookStatus
 from halo_scheduler.service.scheduler import Scheduler
 from ui.app.greeting import Greeting
 from ui.backend.backend import Backend
@@ -43,8 +56,21 @@ _FONTS = ("Inter", "Cantarell", "Noto Sans")
 _POINTS = 10
 _WINDOW = QSize(1280, 760)
 _EDITOR = QSize(1000, 760)
+_TALL = QSize(1000, 992)
 _SETTLE_MS = 400
 _SMALLEST_FILE = 0
+_SORT = JobSpec(
+    name="Sort scanned letters",
+    schedule=OnFile("~/Inbox", match="*.pdf"),
+    action=Command(argv=("sort-scans", "--by-year")),
+)
+_READ_ORDERS = JobSpec(
+    name="Read orders",
+    schedule=Several(
+        (Entry(Cron("0 9 * * 1-5")), Entry(Cron("30 10 * * 6")), Entry(OnFile("~/Orders", match="*.csv")))
+    ),
+    action=Command(argv=("shop", "read-orders")),
+)
 T = TypeVar("T")
 
 
@@ -179,6 +205,16 @@ def _draft_of(backend: Backend, name: str) -> Draft:
     return Draft(spec=job.spec, job_id=job.id, is_new=False, settings=settings, groups=groups)
 
 
+def _take_schedules(album: Album, appearance: Appearance) -> None:
+    """Show a job that files start and one with several schedules, as their owner edits them."""
+    with _backend(appearance) as backend:
+        for name, spec in (("editor-events", _SORT), ("editor-several", _READ_ORDERS)):
+            editor = JobEditor(backend, appearance, Draft(spec=spec))
+            editor.resize(_TALL)
+            editor.turn_to(PageNumber.WHEN)
+            album.take_and_close(editor, name)
+
+
 def _take_prompt(album: Album, appearance: Appearance) -> None:
     """Show a job for an agent as its owner edits it: what the agent is told, and what it may spend."""
     with _backend(appearance) as backend:
@@ -244,6 +280,29 @@ def _take_settings(album: Album, appearance: Appearance) -> None:
         album.take_and_close(dialog, "quiet-times")
 
 
+def _take_webhooks(album: Album, appearance: Appearance) -> None:
+    """Show the settings of webhooks, with a job that has one."""
+    with _backend(appearance) as backend:
+        _ask(backend, _add_webhook)
+        # No port is opened for a picture.
+        patch.object(_ask(backend, lambda scheduler: scheduler.webhooks), "status", _webhook_status).start()
+        dialog = SettingsDialog(backend, appearance, system_autostart())
+        dialog.show_webhooks()
+        album.take_and_close(dialog, "webhooks")
+
+
+def _add_webhook(scheduler: Scheduler) -> None:
+    scheduler.add_job("Deploy the shop", OnWebhook(), Command(argv=("deploy", "shop")))
+    scheduler.settings.change(webhooks=True)
+
+
+def _webhook_status() -> WebhookStatus:
+    place = Place(LOOPBACK, Settings().webhook_port)
+    return WebhookStatus(
+        place=place, listener=ListenerState(place=place, since=NOW_MS), is_running=True, jobs=1
+    )
+
+
 def _take_tray(album: Album, appearance: Appearance) -> None:
     with _backend(appearance) as backend:
         menu = TrayMenu(appearance, backend.now_ms)
@@ -261,11 +320,13 @@ _PICTURES: dict[str, Callable[[Album, Appearance], None]] = {
     "empty": _take_empty,
     "greeting": _take_greeting,
     "editor": _take_editor,
+    "schedules": _take_schedules,
     "prompt": _take_prompt,
     "chain": _take_chain,
     "needs-you": _take_needs_you,
     "history": _take_history,
     "settings": _take_settings,
+    "webhooks": _take_webhooks,
     "tray": _take_tray,
 }
 
