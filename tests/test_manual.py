@@ -21,6 +21,7 @@ import pytest
 from doc_blocks import DOCS, Block, blocks_of, manual_pages
 from doc_reader import Reader, reader
 from http_site import Page, open_site
+from web_door import free_port
 
 import halo_scheduler
 from halo_scheduler import Cron, Job, Run, Status, Trigger, describe, parse_schedule
@@ -89,6 +90,36 @@ def test_the_commands_of_a_page_work_in_their_order(page: str, tmp_path: Path) -
                 assert done.returncode == 0, f"{block.place}\n{block.code}\n{done.stdout}"
             elif block.language == "console":
                 _try_shown(person, block)
+
+
+def test_the_requests_of_the_manual_start_a_run_and_ask_for_its_state(tmp_path: Path) -> None:
+    requests = [
+        line
+        for block in blocks_of(DOCS / "webhooks.md")
+        for line in re.findall(r"^curl .+$", block.code, re.MULTILINE)
+    ]
+    assert len(requests) == 3
+    with reader(tmp_path) as person:
+        person.keep("notes.txt", "notes")
+        port = free_port()
+        person.run(
+            f"halo add deploy --webhook --param branch=main -- echo done; halo webhook on --port {port}"
+        )
+        token = json.loads(person.run("halo webhook rotate deploy --yes --json").stdout)["url"].rpartition(
+            "/"
+        )[2]
+        # curl tries again until the port is open.
+        url = f"http://127.0.0.1:{port}"
+        person.run(f"curl --silent --retry 20 --retry-connrefused {url}/status/none")
+        run_id = "RUN"
+        for line in requests:
+            typed = line.replace("http://127.0.0.1:8787", url).replace("4f0c5e…", token)
+            done = person.run(
+                typed.replace("RUN", run_id).replace("curl ", "curl --silent --show-error --fail ", 1)
+            )
+            assert done.returncode == 0, (line, done.stdout)
+            run_id = json.loads(done.stdout)["run"]
+        assert person.run("halo history deploy --json").stdout.count('"branch": "next"') == 2
 
 
 def _try_shown(person: Reader, block: Block) -> None:
