@@ -18,7 +18,7 @@ _STAND_INS = {
     **dict.fromkeys(("borg", "notify-send", "restic", "rsync", "ssh", "sudo", "systemctl", "tput"), _TOLD),
     **dict.fromkeys(("claude", "codex", "gemini", "ollama"), "cat >/dev/null\necho 'Nothing to report.'\n"),
     "crontab": "case $1 in -l) printf '# Tidy up\\n30 2 * * * find ~/tmp -mtime +7 -delete\\n' ;; esac\n",
-    "pg_dump": "echo '-- PostgreSQL database dump'\n",
+    "pg_dump": "for word; do case $word in --file=*) echo '-- PostgreSQL dump' >\"${word#*=}\" ;; esac; done\n",
 }
 
 
