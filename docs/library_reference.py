@@ -14,6 +14,9 @@ import halo_scheduler
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "The scheduler": ("Scheduler", "Status", "RunStats"),
     "Schedules": ("Every", "After", "Cron", "Once", "Manual", "schedule_from_dict"),
+    "Events": ("OnFile", "OnSession", "OnWebhook", "OnChat"),
+    "Several schedules": ("Several", "Entry", "Overlap"),
+    "Days": ("Calendar", "Shift", "look_up_days"),
     "Actions": ("Command", "HttpRequest", "Prompt", "Reminder", "Callback", "action_from_dict"),
     "Policies": ("Policy", "Retry", "Backoff", "Limits", "Hints"),
     "Conditions": ("MainsPower", "Network", "Idle", "Load", "PathExists"),
@@ -59,11 +62,7 @@ def library_reference() -> str:
 
 
 def _topics() -> Iterator[str]:
-    listed = {name for names in TOPICS.values() for name in names}
-    others = tuple(name for name in halo_scheduler.__all__ if name not in listed)
-    for topic, names in (*TOPICS.items(), ("More", others)):
-        if not names:
-            continue
+    for topic, names in TOPICS.items():
         yield f"\n## {topic}\n"
         for name in names:
             yield f"\n### {name}\n"
