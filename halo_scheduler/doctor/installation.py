@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
 from halo_scheduler.doctor.scene import Finding, Mark, size_of
@@ -95,11 +95,9 @@ def installed_as() -> str:
         return "Debian package" if sys.executable.startswith("/opt/") else "bundle"
     if "pipx" in Path(sys.prefix).parts:
         return "pipx"
-    try:
-        is_source = "editable" in (distribution(_PACKAGE).read_text("direct_url.json") or "")
-    except PackageNotFoundError:
-        is_source = True
-    return "source tree" if is_source else "pip"
+    # Building in the source folder leaves an egg-info there, which hides how pip installed the program.
+    found = [package.read_text("direct_url.json") or "" for package in distributions(name=_PACKAGE)]
+    return "source tree" if not found or any("editable" in text for text in found) else "pip"
 
 
 def system_lines(data_folder: Path) -> list[str]:

@@ -51,6 +51,15 @@ def test_a_source_tree_is_distinguished_from_packages(monkeypatch: pytest.Monkey
     assert installed_as() == "Debian package"
 
 
+def test_what_a_build_leaves_in_the_source_tree_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "halo_scheduler.egg-info").mkdir()
+    (tmp_path / "halo_scheduler.egg-info" / "PKG-INFO").write_text("Name: halo-scheduler\nVersion: 0.2.0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert installed_as() == "source tree"
+
+
 def test_the_checks_are_reported_without_their_sentences() -> None:
     findings = [
         fine(Topic.DATABASE, "The file /home/ann/x is whole."),
