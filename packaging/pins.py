@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+# Packages for Python in a browser, where we do not run.
+BROWSER = "sys_platform == 'emscripten'"
 _PIN = re.compile(r"(?P<name>[\w.-]+)==(?P<version>[^\s;]+)(?: ; (?P<marker>.+?))? *\\?")
 _HASH = re.compile(r"\s+--hash=sha256:([0-9a-f]{64})")
 

@@ -12,11 +12,9 @@ from email.parser import Parser
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from pins import ROOT, Pin, read_pins
+from pins import BROWSER, ROOT, Pin, read_pins
 
 _LONGEST_NAME = 60
-# Packages for Python in a browser, where we do not run.
-_BROWSER = "sys_platform == 'emscripten'"
 # Names that packages give to licences, and the SPDX identifiers that they mean.
 _SPDX = {
     "MIT License": "MIT",
@@ -52,7 +50,7 @@ start with PyInstaller's loader (GPL-2.0-or-later with an exception for programs
 def main() -> None:
     """Write the file."""
     installed = read_pins("run.txt")
-    bundled = [pin for pin in read_pins("bundle.txt") if pin not in installed and _BROWSER not in pin.marker]
+    bundled = [pin for pin in read_pins("bundle.txt") if pin not in installed and BROWSER not in pin.marker]
     text = "".join([_HEAD, *map(_row, installed), _BUNDLED, *map(_row, bundled), _TAIL])
     (ROOT / "THIRD_PARTY.md").write_text(text, encoding="utf-8")
 

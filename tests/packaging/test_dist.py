@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -178,6 +179,17 @@ def test_the_components_of_the_wheel_are_listed_beside_it(wheel: Path) -> None:
     assert set(listed["dependencies"][0]["dependsOn"]) == {
         component["bom-ref"] for component in listed["components"]
     }
+
+
+def test_the_list_of_a_bundle_has_its_python_and_the_libraries_that_only_it_brings(tmp_path: Path) -> None:
+    archive = tmp_path / "halo-scheduler-0.2.0-linux-x86_64.tar.gz"
+    archive.touch()
+    _run(sys.executable, _ROOT / "packaging" / "components.py", archive, cwd=tmp_path, SOURCE_DATE_EPOCH="1")
+    listed = json.loads((tmp_path / "halo-scheduler-0.2.0-linux-x86_64.cdx.json").read_text(encoding="utf-8"))
+    components = {component["name"]: component for component in listed["components"]}
+    assert {"apsw", "watchdog", "waitress", "websockets", "holidays", "mcp"} <= set(components)
+    assert components["cpython"]["purl"] == f"pkg:generic/cpython@{platform.python_version()}"
+    assert "httpx2-jsfetch" not in components
 
 
 def test_qt_stays_below_the_release_that_crashes_on_python_3_11(wheel: Path) -> None:

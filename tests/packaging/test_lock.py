@@ -19,7 +19,7 @@ _NEEDED = {
     "run.txt": _PROJECT["dependencies"],
     "ci.txt": [*_PROJECT["dependencies"], *_EXTRAS["dev"]],
     "release.txt": [*_PROJECT["dependencies"], *_EXTRAS["dev"], *_EXTRAS["release"]],
-    "bundle.txt": [*_PROJECT["dependencies"], *_EXTRAS["chat"], *_EXTRAS["mcp"]],
+    "bundle.txt": [*_PROJECT["dependencies"], *_EXTRAS["chat"], *_EXTRAS["holidays"], *_EXTRAS["mcp"]],
     "bundler.txt": ["pyinstaller>=6.10"],
     "build.txt": ["pip", "setuptools>=77"],
 }
