@@ -192,7 +192,7 @@ class Form(QStackedWidget):
         return what
 
     def _build_when(self, spec: JobSpec) -> Generator[None, None, WhenPage]:
-        when = WhenPage(self._backend.now_ms, self._appearance, self)
+        when = WhenPage(self._backend, self._appearance, self)
         yield from when.build()
         yield
         when.load(spec, is_new=self._draft.is_new)

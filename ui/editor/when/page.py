@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,6 +25,7 @@ from halo_scheduler.model import (
     Several,
 )
 from halo_scheduler.model.schedules import combine_like, entries_of, schedules_of
+from ui.backend.backend import Backend
 from ui.editor.draft import NEW_JOB_CRON
 from ui.forms.fields import Field, Findings, Page
 from ui.forms.inputs import ZonePicker
@@ -71,7 +72,7 @@ class WhenPage(Page):
     chat_wanted = Signal()
     """The user wants to see the chat page of the settings."""
 
-    def __init__(self, now_ms: Callable[[], int], appearance: Appearance, parent: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(
             QCoreApplication.translate("WhenPage", "When should it run?"), name="whenPage", parent=parent
         )
@@ -79,10 +80,11 @@ class WhenPage(Page):
         self._is_new = True
         self._before: Schedule | Several | None = None
         self._entry: Entry | None = None
-        """The schedule in the form as it was stored: its key, and what the form keeps but does not show."""
+        """The schedule in the form as it was stored, with its key."""
         self._is_filling = False
         """Whether the form is being filled, so that its changes are not the user's."""
-        self._now_ms = now_ms
+        self._backend = backend
+        self._now_ms = backend.now_ms
         self._appearance = appearance
 
     def build(self) -> Iterator[None]:
@@ -132,7 +134,7 @@ class WhenPage(Page):
         self.add(self._manual)
         yield
         self.add_field(self._zone_field)
-        self._options = RunOptions(self._now_ms, self._appearance, self)
+        self._options = RunOptions(self._backend, self._appearance, self)
         self.add(self._options)
         self._others = ScheduleList(self._appearance, self)
         self.add(self._others)
@@ -301,11 +303,9 @@ class WhenPage(Page):
         return [entry for entry in applied if entry is not None]
 
     def _with_kept(self, entry: Entry, *, is_only: bool) -> Entry:
-        """Return a schedule with what the form keeps but does not show."""
+        """Return a schedule with the key that the form keeps."""
         kept = self._entry
-        if kept is None:
-            return entry
-        return replace(entry, key=kept.key if is_only else "", parameters=kept.parameters)
+        return replace(entry, key=kept.key) if kept is not None and is_only else entry
 
     def _add_another(self) -> None:
         """Move the schedule of the form into the list, and begin another."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import short_date
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import After, Entry, Overlap
 from halo_scheduler.model.calendars import EVERY_DAY
 from halo_scheduler.model.time_rules import Dated
+from halo_scheduler.wording.jobs import parameter_words
+from ui.backend.backend import Backend
 from ui.editor.summary import joined
-from ui.forms.fields import Field, Page
+from ui.forms.fields import Field, Findings, Page
 from ui.forms.fold import Fold
+from ui.forms.rows import PairsEdit
 from ui.style.theme import GRID, Appearance
 from ui.widgets.arrange import show_if
 from ui.widgets.boxes import let_shrink
@@ -29,19 +32,19 @@ _USUAL_LENGTH = timedelta(days=30)
 
 
 class RunOptions(QWidget):
-    """The days, and what happens while the job still runs, of all schedules of the form."""
+    """The days, the parameters, and what happens while the job still runs, of all schedules of the form."""
 
     changed = Signal()
 
-    def __init__(self, now_ms: Callable[[], int], appearance: Appearance, page: Page) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__(page.ground)
         self._kind = ""
-        today = local_time(now_ms()).date()
+        today = local_time(backend.now_ms()).date()
         self._from = _OptionalDay(appearance, self.tr("Not before"), name="fromDate", usual=today)
         self._until = _OptionalDay(
             appearance, self.tr("Not after"), name="untilDate", usual=today + _USUAL_LENGTH
         )
-        self._calendar = CalendarFields(now_ms, appearance, page)
+        self._calendar = CalendarFields(backend.now_ms, appearance, page)
         self._overlap = OverlapBox()
         self._dates = [
             page.watch_field(Field("", day, path=path, subject=self.tr("The day")))
@@ -55,14 +58,39 @@ class RunOptions(QWidget):
                 subject=self.tr("The choice"),
             )
         )
+        self._parameters = PairsEdit(
+            backend,
+            appearance,
+            name="scheduleParameters",
+            key_title=self.tr("Parameter"),
+            add_title=self.tr("Set a parameter"),
+            examples=("name", self.tr("value")),
+            has_secrets=False,
+        )
+        parameters = page.watch_field(
+            Field(
+                self.tr("Parameters of its runs"),
+                self._parameters,
+                path="schedule.parameters",
+                also_path="schedules",
+                subject=self.tr("The parameters"),
+                hint=self.tr("Others have the defaults set under Options."),
+            )
+        )
         self._fold = Fold(appearance, self.tr("More"), name="runOptionsFold")
-        for field in (*self._dates, *self._calendar.days, self._calendar.shift, self._overlap_field):
+        for field in (
+            *self._dates,
+            *self._calendar.days,
+            self._calendar.shift,
+            self._overlap_field,
+            parameters,
+        ):
             self._fold.add(field)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._fold)
         self._show_summary()
-        for part in (self._from, self._until, self._calendar, self._overlap):
+        for part in (self._from, self._until, self._calendar, self._overlap, self._parameters):
             part.changed.connect(self._announce)
 
     def load(self, entry: Entry | None) -> None:
@@ -71,6 +99,7 @@ class RunOptions(QWidget):
         self._until.load(None if entry is None else entry.until_date)
         self._calendar.load(EVERY_DAY if entry is None else entry.calendar)
         self._overlap.load(None if entry is None else entry.on_overlap)
+        self._parameters.set_pairs({} if entry is None else entry.parameters)
         self._show_summary()
 
     def follow_kind(self, kind: str) -> None:
@@ -93,7 +122,14 @@ class RunOptions(QWidget):
             until_date=self._until.text if has_days else None,
             calendar=self._calendar.value(entry.schedule),
             on_overlap=None if isinstance(entry.schedule, After) else self._overlap.chosen,
+            parameters=self._read_parameters(),
         )
+
+    def _read_parameters(self) -> dict[str, str]:
+        try:
+            return self._parameters.pairs()
+        except ScheduleError as error:
+            raise error.under("parameters") from None
 
     @property
     def _has_dates(self) -> bool:
@@ -107,7 +143,9 @@ class RunOptions(QWidget):
         parts = (self._from, self._until, self._calendar)
         days = [part.summary for part in parts] if self._has_dates else []
         overlap = "" if self._kind == AFTER else self._overlap.summary
-        self._fold.set_summary(joined(*days, overlap))
+        given = Findings().take("", self._parameters.pairs)
+        parameters = self.tr("with {values}").format(values=parameter_words(given)) if given else ""
+        self._fold.set_summary(joined(*days, overlap, parameters))
 
 
 class _OptionalDay(QWidget):

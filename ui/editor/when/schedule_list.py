@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Entry
+from halo_scheduler.wording.jobs import parameter_words
 from halo_scheduler.wording.schedules import describe_entry, overlap_words
 from ui.forms.fields import CONTENT
 from ui.forms.rows import link, tab_before
@@ -97,4 +98,5 @@ class _Row(QWidget):
 
 def _words(entry: Entry) -> str:
     overlap = "" if entry.on_overlap is None else overlap_words(entry.on_overlap)
-    return " · ".join(filter(None, (describe_entry(entry), overlap)))
+    parameters = f"with {parameter_words(entry.parameters)}" if entry.parameters else ""
+    return " · ".join(filter(None, (describe_entry(entry), overlap, parameters)))

@@ -225,3 +225,39 @@ def test_every_form_fits_a_small_window_with_large_letters(
     page = desk.find(QScrollArea, "whenPage")
     qtbot.waitUntil(lambda: page.isVisible() and page.verticalScrollBar().maximum() > 0)
     assert page.horizontalScrollBar().maximum() == 0
+
+
+def test_a_schedule_sets_parameters_for_its_runs(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, schedule=Cron("0 9 * * *"), parameters={"mode": "quick"}))
+    desk.press("scheduleParametersAdd")
+    desk.write("scheduleParameters0Key", "speed")
+    assert desk.error("scheduleParameters") == "There is no parameter 'speed'; known are mode."
+    assert not desk.can_save
+    desk.write("scheduleParameters0Key", "mode")
+    desk.write("scheduleParameters0Value", "full")
+    assert desk.summary("runOptionsFold") == "if it is still running: skip · with mode=full"
+    assert [(entry.schedule, dict(entry.parameters)) for entry in desk.save().schedules] == [
+        (Cron("0 9 * * *"), {"mode": "full"})
+    ]
+    desk.press("scheduleParameters0Remove")
+    desk.settle()
+    assert desk.reason == "No changes"
+
+
+def test_a_value_of_a_schedule_without_a_name_is_refused(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, schedule=Cron("0 9 * * *"), parameters={"mode": "quick"}))
+    desk.press("scheduleParametersAdd")
+    desk.write("scheduleParameters0Value", "full")
+    assert desk.error("scheduleParameters") == "The value 'full' has no name."
+
+
+def test_a_listed_schedule_tells_and_edits_its_parameters(bench: Bench) -> None:
+    given = combine([Every("1h"), Entry(Cron("0 9 * * *"), parameters={"mode": "full"})])
+    desk = bench.open(replace(FULL, schedule=given, parameters={"mode": "quick"}))
+    assert desk.find(QLabel, "otherSchedule0").text() == "at 09:00 every day · with mode=full"
+    desk.press("otherSchedule0Edit")
+    desk.write("scheduleParameters0Value", "slow")
+    assert {entry.schedule: dict(entry.parameters) for entry in desk.save().schedules} == {
+        Every("1h"): {},
+        Cron("0 9 * * *"): {"mode": "slow"},
+    }
