@@ -9,7 +9,7 @@ from functools import lru_cache
 from string import Template
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QIcon, QPalette
+from PySide6.QtGui import QColor, QFont, QFontInfo, QFontMetrics, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
 
 from halo_scheduler.model.settings import Theme
@@ -32,7 +32,7 @@ QFrame[role="line"] { background: $line; border: none; }
 
 QPushButton, QToolButton[kind="button"] {
     background: $raised; color: $text; border: 1px solid $line; border-radius: 6px;
-    padding: 5px 12px; min-height: 20px;
+    padding: 5px 12px; min-height: ${button}px;
 }
 QPushButton:hover, QToolButton[kind="button"]:hover { background: $hover; }
 QPushButton:pressed, QToolButton[kind="button"]:pressed { background: $selected; }
@@ -64,7 +64,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QComboBox, QDateEdit, QTimeEdit,
     background: $raised; color: $text; border: 1px solid $line; border-radius: 6px; padding: 4px 8px;
     selection-background-color: $accent; selection-color: $on_accent;
 }
-QLineEdit, QSpinBox, QComboBox, QDateEdit, QTimeEdit, QDateTimeEdit { min-height: 22px; }
+QLineEdit, QSpinBox, QComboBox, QDateEdit, QTimeEdit, QDateTimeEdit { min-height: ${field}px; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QComboBox:focus, QDateEdit:focus,
 QTimeEdit:focus, QDateTimeEdit:focus { border: 1px solid $accent; }
 QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QComboBox:disabled,
@@ -161,13 +161,15 @@ _NEARLY_BLACK = 0.04045
 
 def stylesheet(colours: Mapping[str, str], arrow_down: str, arrow_up: str, tick: str) -> str:
     """Return the style sheet in a theme's colours; its images are files, because style sheets accept no others."""
-    return _SHEET.substitute(colours, arrow_down=arrow_down, arrow_up=arrow_up, tick=tick)
+    letters = QFontMetrics(QApplication.font()).height() + 4
+    heights = {"button": max(20, letters), "field": max(22, letters)}
+    return _SHEET.substitute(colours, arrow_down=arrow_down, arrow_up=arrow_up, tick=tick, **heights)
 
 
 def icon_size() -> int:
     """Return the size of icons beside text in the application's font, in steps that keep their lines sharp."""
-    fitting = QFontInfo(QApplication.font()).pixelSize() * 1.25
-    return next((size for size in _ICONS if size <= fitting), _ICONS[-1])
+    pixels = QFontInfo(QApplication.font()).pixelSize()
+    return next((size for size in _ICONS if size <= pixels * 1.25), _ICONS[-1])
 
 
 def scaled(length: int) -> int:
@@ -310,10 +312,9 @@ class Appearance(QObject):
         return self._icons.icon(name, getattr(self._colours, tone), icon_size())
 
     def _chosen(self) -> Colours:
+        is_dark = self._theme is Theme.DARK
         if self._theme is Theme.SYSTEM:
             is_dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
-        else:
-            is_dark = self._theme is Theme.DARK
         return DARK if is_dark else LIGHT
 
     def _follow_system(self) -> None:
@@ -341,14 +342,13 @@ def palette(colours: Colours) -> QPalette:
     role = QPalette.ColorRole
     for roles, value in (
         ((role.Window, role.AlternateBase), colours.surface),
-        ((role.Base, role.ToolTipBase, role.Button), colours.raised),
+        ((role.Base, role.ToolTipBase, role.Button, role.Light), colours.raised),
         ((role.WindowText, role.Text, role.ButtonText, role.ToolTipText, role.BrightText), colours.text),
         ((role.PlaceholderText,), colours.muted),
         ((role.Highlight,), colours.selected),
         ((role.HighlightedText,), colours.text),
         ((role.Link, role.LinkVisited, role.Accent), colours.accent),
         ((role.Mid, role.Dark, role.Midlight), colours.line),
-        ((role.Light,), colours.raised),
         ((role.Shadow,), colours.line),
     ):
         for one in roles:

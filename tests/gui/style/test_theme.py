@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QPushButton, QTimeEdit
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model.settings import Theme
@@ -66,3 +66,12 @@ def test_icons_and_lengths_grow_with_large_letters(qtbot: QtBot) -> None:
     assert button.iconSize().width() == 24
     drawn = Appearance(Theme.LIGHT).icon("mark-ok", Tone.OK)
     assert drawn.actualSize(button.iconSize()) == button.iconSize()
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_fields_and_buttons_are_never_lower_than_large_letters(qtbot: QtBot) -> None:
+    for made in (QLineEdit("text"), QComboBox(), QPushButton("New job"), QTimeEdit()):
+        qtbot.addWidget(made)
+        made.ensurePolished()
+        # A layout may shrink a widget to its minimum height, whatever its letters need.
+        assert made.minimumHeight() >= made.fontMetrics().height() + 2 * 5, type(made)
