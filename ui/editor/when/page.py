@@ -279,7 +279,7 @@ class WhenPage(Page):
         entries = self._read_form(findings, now_ms)
         if not entries:
             return None
-        combined = [*entries, *self._others.entries]
+        combined = self._others.with_form(entries)
         return findings.take("schedule", lambda: self._combined(combined, now_ms))
 
     def _combined(self, entries: list[Entry], now_ms: int) -> When:
@@ -309,31 +309,30 @@ class WhenPage(Page):
 
     def _add_another(self) -> None:
         """Move the schedule of the form into the list, and begin another."""
-        if self._list_form(len(self._others.entries)):
+        if (entries := self._listed()) is not None:
+            self._others.show_entries(entries, len(entries))
             self._keep(None)
             self._times.load([NEW_JOB_CRON])
             self._choose(TIMES)
             self.focus_first()
             self._announce_edit()
 
-    def _edit_other(self, index: int) -> None:
+    def _edit_other(self, chosen: Entry) -> None:
         """Exchange a schedule of the list with that of the form."""
-        chosen = self._others.entries[index]
-        if self._list_form(index):
-            self._others.show_entries([entry for entry in self._others.entries if entry is not chosen])
+        if (entries := self._listed()) is not None:
+            place = next(index for index, entry in enumerate(entries) if entry is chosen)
+            self._others.show_entries(entries[:place] + entries[place + 1 :], place)
             self._load_entry(chosen)
             self.focus_first()
             self._announce_edit()
 
-    def _list_form(self, index: int) -> bool:
-        """Put what the form holds into the list; return False if it holds nothing valid, which is then shown."""
+    def _listed(self) -> list[Entry] | None:
+        """Return all schedules; None if that of the form is invalid, which is then shown."""
         found = self._read_form(Findings(), self._now_ms())
         if not found and self._kind.value != MANUAL:
             self.edited.emit()
-            return False
-        entries = list(self._others.entries)
-        self._others.show_entries([*entries[:index], *found, *entries[index:]])
-        return True
+            return None
+        return self._others.with_form(found)
 
     def _choose(self, kind: str) -> None:
         self._kind.choose(kind)

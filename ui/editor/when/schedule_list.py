@@ -22,7 +22,8 @@ class ScheduleList(QWidget):
     """Lists schedules in words, and offers to edit or remove each and to add another."""
 
     add_wanted = Signal()
-    edit_wanted = Signal(int)
+    edit_wanted = Signal(object)
+    """The user wants to edit this Entry."""
     changed = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
@@ -30,6 +31,8 @@ class ScheduleList(QWidget):
         self.setObjectName("otherSchedules")
         self._appearance = appearance
         self._entries: list[Entry] = []
+        self._place = 0
+        """How many of them come before those of the form."""
         self._shown: list[_Row] = []
         self._title = label(self.tr("It also runs"), name="otherSchedulesTitle")
         self._rows = QVBoxLayout()
@@ -49,9 +52,16 @@ class ScheduleList(QWidget):
     def entries(self) -> tuple[Entry, ...]:
         return tuple(self._entries)
 
-    def show_entries(self, entries: Sequence[Entry]) -> None:
-        """Show schedules; rows that exist only get other words, because making a hundred takes long."""
-        self._entries = list(entries)
+    def with_form(self, given: Sequence[Entry]) -> list[Entry]:
+        """Return all schedules, with those of the form in their place: where parameters differ, the last one counts."""
+        return [*self._entries[: self._place], *given, *self._entries[self._place :]]
+
+    def show_entries(self, entries: Sequence[Entry], place: int = 0) -> None:
+        """Show schedules; rows that exist only get other words, because making a hundred takes long.
+
+        `place` tells how many of them come before those of the form.
+        """
+        self._entries, self._place = list(entries), place
         for row in self._shown[len(self._entries) :]:
             self._rows.removeWidget(row)
             row.hide()
@@ -69,14 +79,18 @@ class ScheduleList(QWidget):
     def _add_rows(self) -> None:
         for index in range(len(self._shown), len(self._entries)):
             row = _Row(self._appearance, name=f"otherSchedule{index}")
-            row.edit.clicked.connect(partial(self.edit_wanted.emit, index))
+            row.edit.clicked.connect(partial(self._want_edit, index))
             row.remove.clicked.connect(partial(self._remove, index))
             self._shown.append(row)
             self._rows.addWidget(row)
         tab_before(self._add, [stop for row in self._shown for stop in (row.edit, row.remove)])
 
+    def _want_edit(self, index: int) -> None:
+        self.edit_wanted.emit(self._entries[index])
+
     def _remove(self, index: int) -> None:
-        self.show_entries([entry for place, entry in enumerate(self._entries) if place != index])
+        rest = self._entries[:index] + self._entries[index + 1 :]
+        self.show_entries(rest, self._place - (index < self._place))
         self.changed.emit()
 
 

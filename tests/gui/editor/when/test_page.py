@@ -273,9 +273,9 @@ def test_another_schedule_of_any_kind_is_added_edited_and_removed(bench: Bench) 
     assert desk.find(QLabel, "otherSchedule0").text() == "at 09:00 every day"
     desk.press("scheduleKind_after")
     saved = desk.save()
-    after = saved.schedules[0].schedule
+    after = saved.schedules[1].schedule
     assert isinstance(after, After)
-    assert saved.schedules[1].schedule == Cron("0 9 * * *")
+    assert saved.schedules[0].schedule == Cron("0 9 * * *")
     desk.press("otherSchedule0Edit")
     assert desk.find(QLabel, "otherSchedule0").text() == describe(after)
     desk.press("dayTimes0Add")
@@ -290,6 +290,19 @@ def test_several_schedules_come_back_unchanged(bench: Bench) -> None:
     desk.settle()
     assert desk.reason == "No changes"
     assert desk.find(QLabel, "otherSchedule1").text() == "at 09:00 on Mondays"
+
+
+def test_schedules_keep_their_order_while_they_are_edited(bench: Bench) -> None:
+    # Where several are due at the same time, the parameters of the last one count.
+    given = combine([Every("2h"), Every("3h"), Cron("0 9 * * 1")])
+    desk = bench.open(replace(FULL, schedule=given, anchor_at=NOW))
+    desk.press("otherSchedule1Edit")
+    desk.press("otherSchedule0Edit")
+    desk.press("otherSchedule0Edit")
+    desk.settle()
+    assert desk.reason == "No changes"
+    desk.press("otherSchedule1Remove")
+    assert [entry.schedule for entry in desk.save().schedules] == [Every("2h"), Every("3h")]
 
 
 def test_the_same_schedule_twice_counts_once(bench: Bench) -> None:
