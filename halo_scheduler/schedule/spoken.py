@@ -21,6 +21,7 @@ from halo_scheduler.grammar.phrases.tokens import (
     LONGEST_PHRASE,
     Cursor,
     TokenKind,
+    refusal,
 )
 from halo_scheduler.grammar.zone import find_zone, local_time, to_instant, wall_seconds
 from halo_scheduler.model import After, Cron, Entry, Manual, Once, Schedule, Several
@@ -45,6 +46,8 @@ _MANUAL = (
     "on demand",
     "never",
 )
+_REPEATED_HOUR = re.compile(r",?\s*also in a repeated hour", re.IGNORECASE)
+_MORE_SUGGESTIONS = 2
 _EVENTS = ("when", "whenever", "if")
 _AFTER = re.compile(
     r"after (the |each |every )?(it|job|run|previous run|last run|one|previous one|last one)?"
@@ -74,6 +77,20 @@ def parse_schedule(
 
 
 def _parse_part(text: str, now_ms: int, timezone: str | None, country: str | None) -> Schedule | Several:
+    try:
+        return _read_part(text, now_ms, timezone, country)
+    except PhraseParseError as error:
+        for nearest in (f"{text} at 9:00", _REPEATED_HOUR.sub("", text)):
+            with suppress(ScheduleError):
+                _read_part(nearest, now_ms, timezone, country)
+                advice = (nearest, *error.suggestions[:_MORE_SUGGESTIONS])
+                break
+        else:
+            raise
+        raise refusal(error.phrase, error.fault, *advice) from None
+
+
+def _read_part(text: str, now_ms: int, timezone: str | None, country: str | None) -> Schedule | Several:
     if (event := read_event(text)) is not None:
         return event
     sources = take_sources(text, country)

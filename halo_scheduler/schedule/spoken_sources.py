@@ -139,7 +139,8 @@ class _Reader:
             return self._country, at
         which = "not" if kind is SourceKind.HOLIDAYS else "only"
         fault = f"it is not clear in which country {kind} are meant"
-        raise self._refusal(fault, f"every day at 9:00, {which} on {kind} in Germany")
+        usual = ("every weekday at 9:00",) if kind is SourceKind.BUSINESS_DAYS else ()
+        raise self._refusal(fault, f"every day at 9:00, {which} on {kind} in Germany", *usual)
 
     def _refuse_unknown(self, name: str) -> None:
         """Refuse the name of a place that does not exist; what else may follow is left to the rest."""

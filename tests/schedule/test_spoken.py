@@ -240,6 +240,15 @@ def test_phrases_name_holidays_and_business_days(phrase: str, words: str) -> Non
     assert parse_schedule(words, now_ms=_NOW) == found
 
 
+def test_business_days_without_a_country_may_be_weekdays() -> None:
+    with pytest.raises(PhraseParseError) as refusal:
+        parse_schedule("workdays at 8:30", now_ms=_NOW)
+    assert refusal.value.suggestions == (
+        "every day at 9:00, only on business days in Germany",
+        "every weekday at 9:00",
+    )
+
+
 def test_marks_of_sources_are_not_read_as_such() -> None:
     with pytest.raises(PhraseParseError, match="there is a sign that no schedule contains"):
         parse_schedule("every day at 9, not on \ue000", now_ms=_NOW)
@@ -298,6 +307,25 @@ def test_a_phrase_with_one_error_is_refused_with_the_reason(phrase: str, reason:
     assert reason in str(refusal.value)
     for suggestion in refusal.value.suggestions:
         parse_schedule(suggestion, now_ms=_NOW)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "nearest"),
+    [
+        ("last day of the month", "last day of the month at 9:00"),
+        ("Tomorrow ", "Tomorrow at 9:00"),
+        ("every weekday, not on weekends", "every weekday, not on weekends at 9:00"),
+        ("at 9:30:05 every day, also in a repeated hour", "at 9:30:05 every day"),
+        ("At 9:30:05 on Mondays, Also in a repeated hour (UTC)", "At 9:30:05 on Mondays (UTC)"),
+    ],
+)
+def test_the_phrase_itself_is_suggested_if_one_clause_makes_it_clear(phrase: str, nearest: str) -> None:
+    with pytest.raises(PhraseParseError) as refusal:
+        parse_schedule(phrase, now_ms=_NOW)
+    assert refusal.value.suggestions[0] == nearest
+    assert f"write “{nearest}”" in str(refusal.value)
+    assert len(refusal.value.suggestions) <= 3
+    parse_schedule(nearest, now_ms=_NOW)
 
 
 @pytest.mark.parametrize(
