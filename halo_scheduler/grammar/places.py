@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from halo_scheduler.errors import ScheduleError
@@ -195,18 +195,25 @@ def find_place(text: str) -> str:
     place = _by_name().get(_plain(text).removeprefix("the "))
     if place is not None:
         return place
-    from difflib import get_close_matches  # noqa: PLC0415 - only for an unknown name
-
     code = text.upper().partition("-")[0]
     if code in countries() and "-" in text:
         known = [f"{code}-{region}" for region in countries()[code].regions]
         advice = f"its regions are {', '.join(known)}" if known else f"write {code} for the whole country"
         raise ScheduleError(f"{place_name(code)} has no region {shown(text)}; {advice}")
-    close = get_close_matches(_plain(text), _by_name(), _MOST_SIMILAR, _SIMILARITY)
-    similar = list(dict.fromkeys(_by_name()[name] for name in close))
+    similar = list(dict.fromkeys(_by_name()[name] for name in _similar_names(_plain(text))))
     words = listed([f"{one} for {place_name(one)}" for one in similar], last="or") if similar else ""
     advice = f"did you mean {words}?" if words else "write a code like DE or DE-BY"
     raise ScheduleError(f"unknown country or region {shown(text)}; {advice}")
+
+
+@lru_cache(maxsize=64)
+def _similar_names(name: str) -> list[str]:
+    """Return the names most like one; to compare it with all of them takes longer than to read a phrase."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for an unknown name
+
+    same_initial = [known for known in _by_name() if known[:1] == name[:1]]
+    found = get_close_matches(name, same_initial, _MOST_SIMILAR, _SIMILARITY)
+    return found or get_close_matches(name, _by_name(), _MOST_SIMILAR, _SIMILARITY)
 
 
 def read_place(text: str, position: int) -> tuple[str, int] | None:
