@@ -21,7 +21,7 @@ from halo_scheduler.model.schedules import schedules_of
 from halo_scheduler.model.settings import Quiet, QuietTime
 from halo_scheduler.model.situation import SituationKind
 from halo_scheduler.schedule.calendar import quiet_at
-from halo_scheduler.schedule.days import left_out_times
+from halo_scheduler.schedule.days import left_out_times, span_of
 from halo_scheduler.schedule.entries import without_after
 from halo_scheduler.schedule.next_run import count_due, next_run
 from halo_scheduler.wording.conditions import waiting_words
@@ -198,7 +198,8 @@ class _Calendar:
             day = local_time(at, self._timezone).date()
             next_day_at = max(self._midnight(day + timedelta(days=1)), at + 1)
             for found in left_out_times(self._schedule, at, next_day_at, self._anchor_at):
-                if found.entry.calendar.recurs_on(found.day.weekday()) and day >= self._today:
+                is_due = found.entry.calendar.recurs_on(found.day.weekday()) and day >= self._today
+                if is_due and span_of(found.entry).since <= found.at <= span_of(found.entry).until:
                     yield day.day, why_left_out(found.entry, found.day)
             at = next_day_at
 

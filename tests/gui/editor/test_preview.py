@@ -140,3 +140,12 @@ def test_a_day_that_is_a_holiday_is_told_and_a_weekend_is_not() -> None:
     }
     assert july.days[18] == Day(("09:00",))
     assert 19 not in july.days
+
+
+def test_days_before_the_first_and_after_the_last_are_not_left_out() -> None:
+    calendar = Calendar(excluded=("2026-07-16", "2026-07-22"))
+    entry = Entry(
+        Cron("0 9 * * *", _BERLIN), from_date="2026-07-20", until_date="2026-07-24", calendar=calendar
+    )
+    july, _ = preview_schedule(Several((entry,)), _NOW, anchor_at=0).months
+    assert [number for number, day in july.days.items() if day.left_out] == [22]
