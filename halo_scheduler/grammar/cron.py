@@ -82,6 +82,8 @@ class CronExpression(NamedTuple):
     fields: CronFields
     minutes_of_day: tuple[int, ...]
     day_rule: DayRule
+    is_daily: bool
+    is_wildcard: bool
 
     def first_wall_from(self, wall_s: int) -> int | None:
         """Return the first matching wall time at or after `wall_s`; None if the calendar ends first."""
@@ -111,7 +113,7 @@ class CronExpression(NamedTuple):
 
     def _first_day_from(self, day: int) -> int | None:
         """Return the first matching day, counted from 1970, at or after `day`."""
-        if self.fields.any_month and not (self.day_rule.by_date or self.day_rule.by_weekday):
+        if self.is_daily:
             return day
         start = date.fromordinal(day + _EPOCH_ORDINAL)
         from_day = start.day
@@ -130,10 +132,13 @@ class CronExpression(NamedTuple):
 def parse_cron(text: str) -> CronExpression:
     """Parse a cron expression; CronParseError says what to change."""
     fields = parse_fields(text)
+    by_date, by_weekday = tuple(_date_lists(fields)), tuple(_weekday_lists(fields))
     return CronExpression(
         fields=fields,
         minutes_of_day=_minutes_of_day(fields.hours, fields.minutes),
-        day_rule=DayRule(tuple(_date_lists(fields)), tuple(_weekday_lists(fields)), fields.days_match_both),
+        day_rule=DayRule(by_date, by_weekday, fields.days_match_both),
+        is_daily=fields.any_month and not (by_date or by_weekday),
+        is_wildcard=fields.is_wildcard,
     )
 
 
@@ -141,7 +146,7 @@ def next_cron_instant(expression: CronExpression, zone: ZoneInfo, now_s: int) ->
     """Return the first instant strictly after `now_s`; None if the calendar ends first."""
     if now_s >= CALENDAR_END_S:
         return None
-    find = _next_of_wildcard if expression.fields.is_wildcard else _next_of_fixed
+    find = _next_of_wildcard if expression.is_wildcard else _next_of_fixed
     return find(expression, zone, now_s)
 
 

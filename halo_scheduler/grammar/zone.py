@@ -111,6 +111,24 @@ def _zone_of_localtime_file(fault: Exception) -> ZoneInfo:
 
 def offset_s(zone: ZoneInfo, instant_s: int) -> int:
     """Return the zone's offset from UTC at an instant."""
+    steady = _steady_offset_s(zone, instant_s // DAY_S)
+    return _exact_offset_s(zone, instant_s) if steady is None else steady
+
+
+@lru_cache(maxsize=4096)
+def _steady_offset_s(zone: ZoneInfo, day: int) -> int | None:
+    """Return the offset of a whole day, counted from 1970; None if it may change on that day or the days around it.
+
+    Wall times of that day have the same offset, because no zone is a day away from UTC.
+    """
+    if not 0 < day < CALENDAR_END_S // DAY_S:
+        return None
+    before_s = _exact_offset_s(zone, (day - 1) * DAY_S)
+    is_steady = all(_exact_offset_s(zone, (day + after) * DAY_S) == before_s for after in range(3))
+    return before_s if is_steady else None
+
+
+def _exact_offset_s(zone: ZoneInfo, instant_s: int) -> int:
     return _seconds((_UTC_EPOCH + timedelta(seconds=instant_s)).astimezone(zone).utcoffset())
 
 
@@ -131,6 +149,9 @@ def to_wall(zone: ZoneInfo, instant_s: int) -> int:
 
 def offset_or_change(zone: ZoneInfo, wall_s: int) -> int | ClockChange:
     """Return the offset at a wall time, or the clock change that skips or repeats it."""
+    steady = _steady_offset_s(zone, wall_s // DAY_S)
+    if steady is not None:
+        return steady
     wall = _WALL_EPOCH + timedelta(seconds=wall_s)
     before_s = _seconds(zone.utcoffset(wall))
     after_s = _seconds(zone.utcoffset(wall.replace(fold=1)))

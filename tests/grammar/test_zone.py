@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import suppress
+from datetime import datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -18,6 +19,7 @@ from timing import at_most_ms
 from halo_scheduler import ScheduleError
 from halo_scheduler.grammar import zone as zone_module
 from halo_scheduler.grammar.zone import (
+    CALENDAR_END_S,
     ClockChange,
     clock_changes,
     find_zone,
@@ -169,3 +171,23 @@ def test_the_wall_clock_leads_back_to_the_instant_or_its_first_pass(instant_s: i
 @given(st.integers(0, 4_000_000_000))
 def test_wall_seconds_are_the_inverse_of_wall_time(wall_s: int) -> None:
     assert wall_seconds(wall_time(wall_s)) == wall_s
+
+
+@pytest.mark.parametrize(
+    "name", ["Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "Asia/Kathmandu"]
+)
+def test_the_offset_is_that_of_the_zone_around_each_clock_change(name: str) -> None:
+    zone, year_s = ZoneInfo(name), utc_ms("2011-06-01T00:00Z") // 1_000
+    changes = list(clock_changes(zone, year_s, year_s + 366 * 86_400))
+    instants = [change.at_s + hours * 3_600 for change in changes for hours in range(-75, 76)]
+    for instant_s in [year_s, *instants, *(change.at_s - 1 for change in changes)]:
+        moment = datetime.fromtimestamp(instant_s, zone)
+        assert timedelta(seconds=offset_s(zone, instant_s)) == moment.utcoffset()
+        wall_s = wall_seconds(moment.replace(tzinfo=None))
+        found = offset_or_change(zone, wall_s)
+        assert found in changes if isinstance(found, ClockChange) else wall_s - found == instant_s
+
+
+@pytest.mark.parametrize("instant_s", [-86_400, 0, CALENDAR_END_S - 1, CALENDAR_END_S + 86_400])
+def test_the_offset_is_known_at_both_ends_of_the_calendar(instant_s: int) -> None:
+    assert offset_s(ZoneInfo("Asia/Tokyo"), instant_s) == 9 * 3_600
