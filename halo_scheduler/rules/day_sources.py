@@ -39,6 +39,6 @@ def keep_days(edit: Edit, specs: Iterable[JobSpec], known: Container[str] = ()) 
         for source, days in found.items()
         if source not in known and table.save(source, days, edit.now_ms)
     ]
-    edit.save_each(
-        [(record, edit.plan(record)) for record in affected_jobs(edit.store, changed, edit.now_ms)]
-    )
+    if changed:
+        affected = affected_jobs(edit.store, changed, edit.now_ms)
+        edit.save_each([(record, edit.plan(record)) for record in affected])
