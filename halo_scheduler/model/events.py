@@ -111,3 +111,7 @@ class OnChat(Event):
     def bot(self) -> str:
         """The name of the bot in the settings."""
         return self.channel.partition("/")[0]
+
+
+EventRule = OnFile | OnSession | OnWebhook | OnChat
+"""The kinds of events."""

@@ -21,10 +21,10 @@ from halo_scheduler.grammar.checks import (
 )
 from halo_scheduler.model.calendars import EVERY_DAY, Calendar, Days, take_calendar
 from halo_scheduler.model.codec import OwnForm, as_object, decode, decode_under, put
-from halo_scheduler.model.events import Event, OnChat, OnFile, OnSession, OnWebhook
-from halo_scheduler.model.time_rules import After, Cron, Dated, Every, Manual, Once, calendar_for
+from halo_scheduler.model.events import Event, EventRule, OnChat
+from halo_scheduler.model.time_rules import After, Cron, Dated, Every, Manual, TimeRule, calendar_for
 
-Schedule = Every | After | Cron | Once | Manual | OnFile | OnSession | OnWebhook | OnChat
+Schedule = TimeRule | EventRule
 MOST_SCHEDULES = 100
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,19}", re.ASCII)
 

@@ -102,6 +102,8 @@ class Manual(Value):
     kind: ClassVar = "manual"
 
 
+TimeRule = Every | After | Cron | Once | Manual
+"""The kinds of time rules."""
 Dated = Every | After | Cron
 """The time rules that can be limited to some days."""
 
