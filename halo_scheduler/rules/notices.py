@@ -35,6 +35,7 @@ from halo_scheduler.rules.statistics import Gap, GapKind
 from halo_scheduler.schedule.calendar import local_day
 from halo_scheduler.wording.faults import trouble_text, trouble_title
 from halo_scheduler.wording.measures import duration_in_words
+from halo_scheduler.wording.messages import OUTCOMES
 from halo_scheduler.wording.status import disabled_words, next_sentence, status_words
 
 _LONGEST_TITLE = 60
@@ -326,7 +327,7 @@ def _failure(run: Run, job: Job, situation: Situation, previous: Sequence[Run]) 
         return None  # The slot, or the event, is not yet lost.
     if any(_was_told(failure, (run, *previous)) for failure in _streak(run, previous)):
         return None
-    words = "failed" if run.outcome is Outcome.FAILURE else "took too long"
+    words = "took too long" if run.outcome is Outcome.TIMEOUT else OUTCOMES[run.outcome].clause
     return _notice(
         NoticeKind.FAILED, run, job, words, f"{_reason(run)} {next_sentence(situation, run.finished_at or 0)}"
     )
