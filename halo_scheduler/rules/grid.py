@@ -10,9 +10,9 @@ from halo_scheduler.model import After, Cron, Entry, Every, JobSpec, Once, Sched
 from halo_scheduler.model.schedules import Timing
 from halo_scheduler.model.words import BY_SCHEDULE
 from halo_scheduler.schedule.entries import previous_due
-from halo_scheduler.schedule.next_run import DueCount, count_due, next_run, previous_run
+from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
 from halo_scheduler.schedule.passed_over import count_reasons
-from halo_scheduler.schedule.single import NO_JITTER, Jitter
+from halo_scheduler.schedule.single import NO_JITTER, DueCount, Jitter
 from halo_scheduler.store.job_records import JobRecord
 
 # More passed points than this are not counted, so that counting a cron's past does not delay a start.

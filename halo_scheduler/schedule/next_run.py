@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Self, assert_never
-
 from halo_scheduler.grammar.interval import parse_interval
-from halo_scheduler.model import (
-    After,
-    Cron,
-    Event,
-    Every,
-    Manual,
-    Once,
-    Schedule,
-    Several,
-    require_jitter,
-)
+from halo_scheduler.model import Schedule, Several, require_jitter
 from halo_scheduler.schedule.entries import NEVER, due_points, next_runs, previous_due
 from halo_scheduler.schedule.single import (
     NO_JITTER,
+    DueCount,
     Jitter,
-    count_up_to,
+    count_of_one,
+    count_points,
     jitter_ms,
     next_point,
-    only_point,
-    points_after,
     previous_point,
 )
 
 _MOST_COUNTED = 10_000
-
-
-class DueCount(int):
-    """A number of grid points; `capped` means that counting stopped there and more exist."""
-
-    capped: bool
-
-    def __new__(cls, count: int, *, capped: bool = False) -> Self:
-        self = super().__new__(cls, count)
-        self.capped = capped
-        return self
-
-    def __str__(self) -> str:
-        return f"{int(self)}+" if self.capped else f"{int(self)}"
 
 
 def next_run(
@@ -87,22 +60,12 @@ def count_due(
     """
     if until_at <= after_at:
         return DueCount(0)
-    match schedule:
-        case Every():
-            every_ms = schedule.every_ms
-            return DueCount(
-                count_up_to(every_ms, anchor_at, until_at) - count_up_to(every_ms, anchor_at, after_at)
-            )
-        case Cron():
-            return _count_cron(schedule, after_at, until_at, most)
-        case After() | Once() | Manual() | Event():
-            point = only_point(schedule, last_completed_at)
-            return DueCount(int(point is not None and after_at < point <= until_at))
-        case Several():
-            points = due_points(schedule, after_at, anchor_at, last_completed_at, jitter)
-            return _count_points(points, until_at, most)
-        case _:
-            assert_never(schedule)
+    if not isinstance(schedule, Several):
+        return count_of_one(
+            schedule, after_at, until_at, anchor_at=anchor_at, last_completed_at=last_completed_at, most=most
+        )
+    points = due_points(schedule, after_at, anchor_at, last_completed_at, jitter)
+    return count_points(points, until_at, most)
 
 
 def is_schedule_due(next_run_at: int | None, now_ms: int) -> bool:
@@ -120,21 +83,3 @@ def calculate_next_trigger(
         return now_ms
     point = last_completed_at + interval_ms
     return point + jitter_ms(key, point, interval_ms, jitter_percent)
-
-
-def _count_cron(schedule: Cron, after_at: int, until_at: int, most: int) -> DueCount:
-    return _count_points(points_after(schedule, after_at, 0), until_at, most)
-
-
-def _count_points(points: Iterator[int], until_at: int, most: int) -> DueCount:
-    """Count different instants up to `until_at`, which come in order."""
-    count, last = 0, None
-    for point in points:
-        if point > until_at:
-            break
-        if point == last:
-            continue
-        if count >= most:
-            return DueCount(count, capped=True)
-        count, last = count + 1, point
-    return DueCount(count)

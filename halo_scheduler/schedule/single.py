@@ -1,10 +1,10 @@
-"""The grid points of a single schedule, and the jitter that delays them."""
+"""The grid points of a single schedule: the next, the previous, how many; and the jitter that delays them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import tzinfo
-from typing import NamedTuple, assert_never
+from typing import NamedTuple, Self, assert_never
 
 from halo_scheduler.grammar.checks import MAX_INSTANT
 from halo_scheduler.grammar.cron import next_cron_instant
@@ -32,6 +32,20 @@ def _drawn(seed: str) -> int:
     from hashlib import blake2b  # noqa: PLC0415 - 5 ms that jobs without jitter never pay
 
     return int.from_bytes(blake2b(seed.encode(errors="surrogatepass"), digest_size=8).digest())
+
+
+class DueCount(int):
+    """A number of grid points; `capped` means that counting stopped there and more exist."""
+
+    capped: bool
+
+    def __new__(cls, count: int, *, capped: bool = False) -> Self:
+        self = super().__new__(cls, count)
+        self.capped = capped
+        return self
+
+    def __str__(self) -> str:
+        return f"{int(self)}+" if self.capped else f"{int(self)}"
 
 
 class Jitter(NamedTuple):
@@ -114,7 +128,7 @@ def previous_point(
         case Cron():
             return _previous_of_cron(schedule, now_ms)
         case After() | Once() | Manual() | Event():
-            point = only_point(schedule, last_completed_at)
+            point = _only_point(schedule, last_completed_at)
             return point if point is not None and point <= now_ms else None
         case _:
             assert_never(schedule)
@@ -126,12 +140,50 @@ def _next_on_grid(every_ms: int, anchor_at: int, now_ms: int) -> int:
     return now_ms + every_ms - (now_ms - anchor_at) % every_ms
 
 
-def count_up_to(every_ms: int, anchor_at: int, at: int) -> int:
+def count_of_one(
+    schedule: Schedule,
+    after_at: int,
+    until_at: int,
+    *,
+    anchor_at: int,
+    last_completed_at: int | None,
+    most: int,
+) -> DueCount:
+    """Return how many grid points of a schedule lie in (after_at, until_at]; except for `every`, at most `most`."""
+    match schedule:
+        case Every(every_ms=every_ms):
+            return DueCount(
+                _count_up_to(every_ms, anchor_at, until_at) - _count_up_to(every_ms, anchor_at, after_at)
+            )
+        case Cron():
+            return count_points(points_after(schedule, after_at, 0), until_at, most)
+        case After() | Once() | Manual() | Event():
+            point = _only_point(schedule, last_completed_at)
+            return DueCount(int(point is not None and after_at < point <= until_at))
+        case _:
+            assert_never(schedule)
+
+
+def count_points(points: Iterator[int], until_at: int, most: int) -> DueCount:
+    """Count different instants up to `until_at`, which come in order."""
+    count, last = 0, None
+    for point in points:
+        if point > until_at:
+            break
+        if point == last:
+            continue
+        if count >= most:
+            return DueCount(count, capped=True)
+        count, last = count + 1, point
+    return DueCount(count)
+
+
+def _count_up_to(every_ms: int, anchor_at: int, at: int) -> int:
     """Return how many points an interval has up to an instant."""
     return 0 if at < anchor_at else (at - anchor_at) // every_ms + 1
 
 
-def only_point(schedule: After | Once | Manual | Event, last_completed_at: int | None) -> int | None:
+def _only_point(schedule: After | Once | Manual | Event, last_completed_at: int | None) -> int | None:
     """Return the one instant of schedules without a grid."""
     match schedule:
         case After():

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from halo_scheduler import Cron, Every, Outcome, Policy, Run, Several, Trigger, count_due
 from halo_scheduler.model import PassedReason
 from halo_scheduler.rules.grid import MOST_COUNTED
-from halo_scheduler.schedule.next_run import DueCount, previous_run
+from halo_scheduler.schedule.next_run import previous_run
 from halo_scheduler.schedule.passed_over import read_summary
-from halo_scheduler.schedule.single import Jitter
+from halo_scheduler.schedule.single import DueCount, Jitter
 
 
 class GridAccount:
