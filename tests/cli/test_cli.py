@@ -31,6 +31,13 @@ def test_the_version_is_the_packages() -> None:
     assert (done.returncode, done.stdout) == (0, f"Halo Scheduler {version('halo-scheduler')}\n")
 
 
+def test_a_process_that_ends_does_not_search_its_memory_for_garbage() -> None:
+    told = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 1_000)); "
+    command = [sys.executable, "-c", f"{told}from halo_scheduler.cli import main; main(['--version'])"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 @pytest.mark.parametrize("arguments", [("-h",), ("--help",)])
 def test_help_teaches_by_example(arguments: tuple[str, ...]) -> None:
     done = _run(*arguments)
