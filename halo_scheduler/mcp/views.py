@@ -11,7 +11,7 @@ from halo_scheduler.grammar.templates import filled_in
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import machine_zone, offset_s, wall_time
 from halo_scheduler.model import Action, Hints, Job, Question, Run, Situation
-from halo_scheduler.model.jobs import schedule_fields
+from halo_scheduler.model.schedules import schedule_fields
 from halo_scheduler.rules.chains import Chain, ChainLink
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.wording.schedules import describe

@@ -31,6 +31,7 @@ from halo_scheduler.model.schedules import (
     Several,
     combine_with_anchor,
     events_of,
+    schedule_fields,
     schedules_from_list,
 )
 from halo_scheduler.model.situation import NO_DETAILS, WaitingDetails
@@ -134,13 +135,6 @@ def _known(declared: Mapping[str, str]) -> str:
     if not declared:
         return "this job has none"
     return f"known are {', '.join(declared)}"
-
-
-def schedule_fields(schedule: Schedule | Several) -> dict[str, Any]:
-    """Return the fields of JSON that say when a job runs: `schedule`, or `schedules` if it has several."""
-    if isinstance(schedule, Several):
-        return {"schedule": None, "schedules": schedule.to_dict()["schedules"]}
-    return {"schedule": schedule.to_dict()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

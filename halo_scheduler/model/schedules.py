@@ -325,6 +325,13 @@ def stored_schedule(data: object) -> Schedule | Several:
     return cast("Schedule | Several", decode(Schedule | Several, data))
 
 
+def schedule_fields(schedule: Schedule | Several) -> dict[str, Any]:
+    """Return the fields of JSON that say when a job runs: `schedule`, or `schedules` if it has several."""
+    if isinstance(schedule, Several):
+        return {"schedule": None, "schedules": schedule.to_dict()["schedules"]}
+    return {"schedule": schedule.to_dict()}
+
+
 def schedules_from_list(data: object) -> Schedule | Several:
     """Return the schedules of a list of JSON forms as one value; ScheduleError has the path of what is wrong."""
     return combine(cast("tuple[Entry, ...]", decode_under("schedules", tuple[Entry, ...], data)))

@@ -27,8 +27,7 @@ from halo_scheduler.model import (
     WaitingFor,
     action_from_dict,
 )
-from halo_scheduler.model.codec import decode, has_all_fields
-from halo_scheduler.model.jobs import schedule_fields
+from halo_scheduler.model.codec import decode
 from halo_scheduler.model.messages import Message, read_message, stored_message
 from halo_scheduler.model.situation import waiting_of
 from halo_scheduler.store.connection import Database, Row, Value
@@ -58,10 +57,6 @@ STATE_COLUMNS = (
     *("hint_source", "waiting_details", "waits_until"),
     *("last_ended_at", "hint_next_expires_at", "hint_next_reason", "hint_next_source", "next_keys"),
     *("resumed_since_run", "pending", "restarts_at", "skips_next"),
-)
-_HINT_COLUMNS = (
-    *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason", "hint_source"),
-    *("hint_next_expires_at", "hint_next_reason", "hint_next_source"),
 )
 COLUMNS = ("id", "created_at", "removed_at", *SPEC_COLUMNS, *STATE_COLUMNS)
 SPEC_START = 3
@@ -297,65 +292,6 @@ def _spec(values: Row) -> JobSpec:
     )
 
 
-def data_of(row: Row) -> dict[str, Any]:
-    """Return the row's job as `Job.to_dict` would; skipping the Job object takes a third of the time."""
-    values = dict(zip(COLUMNS, row, strict=True))
-    paused, disabled, paused_by = values["paused"], values["disabled_reason"], values["paused_by"]
-    return {
-        "status": status_of(disabled, runs=values["run_id"] is not None, paused=paused),
-        "status_reason": status_reason_of(disabled, paused_by, paused=paused),
-        "waiting_for": values["waiting_for"],
-        "waiting_details": _waiting_data(values["waiting_details"]),
-        "next_run_at": values["next_run_at"],
-        "next_source": values["next_source"],
-        "next_keys": values["next_keys"].split(",") if values["next_keys"] else [],
-        "paused_until": values["paused_until"],
-        "skips_next": bool(values["skips_next"]),
-        "hints": _hint_data(*(values[column] for column in _HINT_COLUMNS)),
-        "errors": values["errors"],
-        "last_run_at": values["last_run_at"],
-        "last_completed_at": values["last_completed_at"],
-        "last_ended_at": values["last_ended_at"],
-        "last_outcome": values["last_outcome"],
-        "last_error": _words(_message(values["last_error"])),
-        "name": values["name"],
-        **schedule_fields(schedule_of(values["schedule"])),
-        "action": _action_data(values["action"]),
-        "description": values["description"],
-        "group": values["group_name"],
-        "policy": _policy_data(values["policy"]),
-        "anchor_at": values["anchor_at"],
-        "enabled": bool(values["enabled"]) and disabled is None,
-        "metadata": dict(sorted(json.loads(values["metadata"]).items())),
-        "followers": json.loads(values["followers"]),
-        "parameters": dict(sorted(json.loads(values["parameters"]).items())),
-        "id": values["id"],
-        "stored_enabled": bool(values["enabled"]),
-    }
-
-
-def _action_data(text: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(text)
-    # An older version may have stored fewer fields. (A work queue has fields of its own.)
-    is_whole = has_all_fields(Action, data) and data.get("work_source") is None
-    return data if is_whole else _action(text).to_dict()
-
-
-@lru_cache(maxsize=1024)
-def _policy_data(text: str) -> dict[str, Any]:
-    return _policy(text).to_dict()
-
-
-@lru_cache(maxsize=1024)
-def _waiting_data(text: str) -> dict[str, Any]:
-    return waiting_details_of(text).to_dict()
-
-
-@lru_cache(maxsize=1024)
-def _hint_data(*values: Any) -> dict[str, Any]:
-    return _hints(*values).to_dict()
-
-
 @lru_cache(maxsize=4096)
 def _action(text: str) -> Action:
     return action_from_dict(json.loads(text))
@@ -373,7 +309,6 @@ def _policy_text(policy: Policy) -> str:
 
 @lru_cache(maxsize=1024)
 def _hints(*values: Any) -> Hints:
-    """Return the hints of the columns in `_HINT_COLUMNS`."""
     interval_ms, next_at, expires_at, reason, source, next_expires_at, next_reason, next_source = values
     return Hints(
         interval_ms=interval_ms,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.interval import DAY_MS
@@ -22,7 +21,6 @@ from halo_scheduler.store.job_records import (
     SPEC_START,
     STATE_COLUMNS,
     JobRecord,
-    data_of,
     record_of,
     row_of,
     spec_values,
@@ -132,14 +130,6 @@ class JobTable:
         if removed:
             return self._records("WHERE removed_at IS NOT NULL ORDER BY removed_at DESC, name")
         return self._records("WHERE removed_at IS NULL ORDER BY next_run_at IS NULL, next_run_at, name")
-
-    def data(self) -> dict[str, dict[str, Any]]:
-        """Return all jobs as JSON data by id; unreadable ones are left out."""
-        found: dict[str, dict[str, Any]] = {}
-        for row in self._database.rows(f"{_SELECT} WHERE removed_at IS NULL"):
-            with suppress(ValueError):
-                found[row[0]] = data_of(row)
-        return found
 
     def ids(self) -> list[str]:
         """Return the ids of all jobs in the order of `all`."""

@@ -19,7 +19,8 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.model.messages import text_message
-from halo_scheduler.store.job_records import COLUMNS, JobRecord, data_of, record_of, row_of
+from halo_scheduler.store.job_data import data_of
+from halo_scheduler.store.job_records import COLUMNS, JobRecord, record_of, row_of
 
 _SPEC = JobSpec(
     name="the name",
@@ -98,4 +99,5 @@ def test_the_state_of_a_job_has_the_right_types() -> None:
 
 
 def test_a_row_as_data_equals_its_job_as_data() -> None:
-    assert data_of(row_of(_RECORD)) == _RECORD.job.to_dict()
+    row = dict(zip(COLUMNS, row_of(_RECORD), strict=True))
+    assert data_of(row) == _RECORD.job.to_dict()

@@ -16,8 +16,7 @@ from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Cron, Schedule, Several
-from halo_scheduler.model.jobs import schedule_fields
-from halo_scheduler.model.schedules import schedules_of
+from halo_scheduler.model.schedules import schedule_fields, schedules_of
 from halo_scheduler.schedule.entries import without_after
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.wording.lint import Note, lint
