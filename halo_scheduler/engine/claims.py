@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from halo_scheduler.engine.candidates import Candidate, StartConditions, Wait, oldest_first
-from halo_scheduler.engine.queued_runs import QueuedRuns
 from halo_scheduler.engine.recovery import JobFaultIsolation
-from halo_scheduler.engine.requested_runs import RunsByHand
+from halo_scheduler.engine.requested_runs import QueuedRuns, RunsByHand
 from halo_scheduler.engine.slots import SkippedRuns, Slots
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import Run, WaitingFor

@@ -26,7 +26,7 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
-from halo_scheduler.engine.queued_runs import QueuedRuns
+from halo_scheduler.engine.requested_runs import QueuedRuns
 from halo_scheduler.model import (
     Backoff,
     Caps,

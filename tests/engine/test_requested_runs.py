@@ -27,7 +27,7 @@ from halo_scheduler import (
 )
 from halo_scheduler.actions.run_services import Ended, Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.engine.queued_runs import QueuedRuns
+from halo_scheduler.engine.requested_runs import QueuedRuns
 from halo_scheduler.errors import ScheduleTriggerError, StaleEngineError, StoreUnavailableError
 from halo_scheduler.model import (
     Backoff,
