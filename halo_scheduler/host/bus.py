@@ -105,7 +105,7 @@ class BusStream:
             self.send(message_bus.Hello())
         except BusError as error:
             self.close()
-            # A bus that is slow to accept exists anyway.
+            # A bus that accepts slowly still exists.
             kind = BusError if isinstance(error.__cause__, BlockingIOError) else NoBusError
             raise kind(f"there is no {bus.name.lower()} bus: {error}") from error
         except BaseException:

@@ -102,7 +102,7 @@ def crash_file(database: Path, program: str, version: str) -> Iterator[None]:
         with recorder.hooks():
             yield
     except SchedulerError:
-        raise  # Its message says what to do; it is not a bug.
+        raise  # Its message tells the user what to do; it is not a bug.
     except Exception as error:
         recorder.record(_ENDED_BY, type(error), error, error.__traceback__)
         raise

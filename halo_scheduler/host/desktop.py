@@ -1,4 +1,4 @@
-"""The desktop, without opening a window: what its notification service is sent, and whether it has a tray."""
+"""The desktop without a window: messages for its notification service, and whether it has a tray."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def notify_body(
         replaces,
         icon,
         _plain(title, _LONGEST_TITLE),
-        # A service that knows markup would interpret "<b>" in a text.
+        # A service with markup would interpret "<b>" in a text.
         escape(shown, quote=False) if "body-markup" in capabilities else shown,
         actions if "actions" in capabilities else [],
         {"urgency": ("y", _CRITICAL if is_urgent else _NORMAL), "desktop-entry": ("s", "halo-scheduler")},

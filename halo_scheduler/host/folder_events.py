@@ -1,4 +1,4 @@
-"""Hints that something changed in a folder, and which drives give none."""
+"""Change notifications for folders, and the drives that have none."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _LOG = logging.getLogger(__name__)
-# If there are more events between two polls, they are not read: the folder is compared periodically instead.
+# With more events between two polls, the events are dropped and the folder is polled instead.
 _STORM = 500
 _MOUNTS = Path("/proc/self/mountinfo")
-# Other computers, or programs, change files there, and the kernel does not report it.
+# Other computers or programs change files there, and the kernel does not report it.
 _SILENT_DRIVES = re.compile(
     r"nfs|cifs|smb|9p|afs|ceph|gfs|ocfs|lustre|davfs|ncp|coda|vboxsf|vmhgfs|virtiofs|autofs|proc|sysfs|fuse(\.|$)"
 )
@@ -49,12 +49,12 @@ _NAMES: list[type[FileSystemEvent]] = [
 
 @dataclass(slots=True)
 class Hint:
-    """What was reported of a folder since the last poll; `is_storm` if there were too many events to follow."""
+    """The reported changes in a folder since the last poll; `is_storm` if there were too many."""
 
     deleted: set[str] = field(default_factory=set)
     count: int = 0
     is_gone: bool = False
-    """Whether the folder itself was deleted; another one may have its name by now, and even its number."""
+    """Whether the folder itself was deleted; a new folder may have its name and even its inode number."""
 
     @property
     def is_storm(self) -> bool:
@@ -62,7 +62,7 @@ class Hint:
 
 
 class _Watch(NamedTuple):
-    """A watched folder: the directory that had its name, and whether changes of files are reported, too."""
+    """A watched folder: the identity of its directory, and whether changes of files are reported too."""
 
     handle: ObservedWatch
     identity: tuple[int, int]
@@ -70,10 +70,10 @@ class _Watch(NamedTuple):
 
 
 class FolderEvents:
-    """Collects hints about folders; the threads of watchdog run only while there are any."""
+    """Collects change notifications of folders; watchdog's threads run only while folders are watched."""
 
     def __init__(self, happened: Callable[[], None]) -> None:
-        """`happened` is called on another thread with the first hint after `take`."""
+        """`happened` is called on another thread at the first hint after `take`."""
         self._happened = happened
         self._lock = threading.Lock()
         self._hints: dict[str, Hint] = {}
@@ -82,10 +82,10 @@ class FolderEvents:
         self._faults: dict[str, str] = {}
 
     def follow(self, folders: Mapping[str, bool]) -> set[str]:
-        """Follow these folders; return those that were not followed before.
+        """Watch these folders; return those that were not watched before.
 
-        The value says whether changes of files in the folder count. A folder that cannot be followed is left out, and
-        tried again by the next call.
+        The value says whether changes of files in the folder count. A folder that cannot be watched is omitted, and
+        retried by the next call.
         """
         for folder, watch in list(self._watches.items()):
             if folders.get(folder) != watch.has_changes or _identity(folder) != watch.identity:
@@ -99,15 +99,15 @@ class FolderEvents:
         return new
 
     def is_followed(self, folder: str) -> bool:
-        """Return whether changes in a folder are reported."""
+        """Return whether a folder is watched."""
         return folder in self._watches
 
     def fault(self, folder: str) -> str:
-        """Return why changes in a folder cannot be reported, as a clause; "" if they can, or need not be."""
+        """Return why a folder cannot be watched, as a clause; "" if it can, or need not be."""
         return self._faults.get(folder, "")
 
     def take(self) -> dict[str, Hint]:
-        """Return the hints since the last call; a folder with too many, or a deleted one, is followed no more."""
+        """Return the hints since the last call; stop watching deleted folders and those with too many events."""
         with self._lock:
             hints, self._hints = self._hints, {}
         for folder, hint in hints.items():
@@ -116,14 +116,14 @@ class FolderEvents:
         return hints
 
     def close(self) -> None:
-        """Follow nothing; the threads end soon."""
+        """Stop watching; the threads end soon."""
         self._watches.clear()
         if self._observer is not None:
             self._observer.stop()
             self._observer = None
 
     def note(self, folder: str, event: FileSystemEvent) -> None:
-        """Take in an event; for any thread."""
+        """Record an event; any thread may call it."""
         with self._lock:
             is_first = not self._hints
             hint = self._hints.setdefault(folder, Hint())
@@ -137,7 +137,7 @@ class FolderEvents:
 
     def _join(self, folder: str, kinds: list[type[FileSystemEvent]]) -> bool:
         identity = _identity(folder)
-        # watchdog does not say that it may not read a folder.
+        # watchdog does not report that it lacks permission to read a folder.
         if identity is None or not os.access(folder, os.R_OK):
             return False
         try:
@@ -152,9 +152,7 @@ class FolderEvents:
             # The user's inotify instances or watches are used up, or there is no thread left.
             fault = _fault_words(error)
             if self._faults.get(folder) != fault:
-                _LOG.warning(
-                    "Changes in %s are not reported, so it is read from time to time: %s", folder, error
-                )
+                _LOG.warning("%s cannot be watched for changes, so it is polled: %s", folder, error)
             self._faults[folder] = fault
             return False
         self._faults.pop(folder, None)
@@ -186,7 +184,7 @@ class _Handler(FileSystemEventHandler):
 
 
 def _identity(folder: str) -> tuple[int, int] | None:
-    """Return what identifies a directory, whatever its name; None if it doesn't exist."""
+    """Return the identity of a directory, independent of its name; None if it doesn't exist."""
     try:
         found = os.stat(folder)  # noqa: PTH116
     except OSError:
@@ -195,9 +193,9 @@ def _identity(folder: str) -> tuple[int, int] | None:
 
 
 def reports_changes(path: str, mounts: Path = _MOUNTS) -> bool:
-    """Return whether the system reports changes in a folder: not where other computers may write.
+    """Return whether the system reports changes in a folder: not on drives that other computers write to.
 
-    A drive that may not answer is not touched, only its name is read.
+    An unresponsive drive is not accessed: only mount points are read.
     """
     if sys.platform != "linux":
         return not path.startswith(("\\\\", "//"))
@@ -209,7 +207,7 @@ def reports_changes(path: str, mounts: Path = _MOUNTS) -> bool:
 
 
 def _mount_of(line: str) -> tuple[str, str]:
-    """Return the place and the type of a mount."""
+    """Return the mount point and the type of a mount."""
     before, _, after = line.partition(" - ")
     place = before.split(" ")[4]
     return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), place), after.split(" ")[0]

@@ -134,7 +134,7 @@ def make_folders(folder: Path) -> None:
         try:
             os.mkdir(here, FOLDER_MODE)
         except FileExistsError:
-            continue  # Another program creates it in the same moment; its owner is checked on use.
+            continue  # Another program created it at the same time; its owner is checked on use.
         os.chmod(here, FOLDER_MODE)
 
 
@@ -166,7 +166,7 @@ def is_private_folder(folder: Path) -> bool:
 
 
 def open_to_writers(folder: Path) -> list[Path]:
-    """Return our own folders on a path, which may not exist to its end, that others can write to without need."""
+    """Return our own folders on a path that others can write to needlessly; the path may not exist yet."""
     above = (folder.absolute(), *folder.absolute().parents)
     statuses = {path: os.stat(path) for path in above if os.path.exists(path)}
     return [

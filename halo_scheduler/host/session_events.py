@@ -1,4 +1,4 @@
-"""Boots, logins, wake-ups and unlocking, as Linux reports them."""
+"""Boots, logins, wake-ups and unlocking on Linux."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _USER = Callee(LOGIND, f"{LOGIND_PATH}/user/self", f"{LOGIND}.User")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _UPTIME = Path("/proc/uptime")
 _AUDIT_SESSION = Path("/proc/self/sessionid")
-# What the kernel says of a process outside of any session.
+# The session id of a process outside any session.
 _NO_SESSION = str(2**32 - 1)
 _MS = 1_000
 
 
 def boot_id(path: Path = _BOOT_ID) -> str:
-    """Return what identifies this boot of the computer; "" if unknown."""
+    """Return the id of this boot of the computer; "" if unknown."""
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -67,7 +67,7 @@ def login_sessions(audit: Path = _AUDIT_SESSION) -> frozenset[str] | None:
 def _local_sessions() -> Iterator[str]:
     for session_id, path in _user_sessions():
         about = ask_properties(Bus.SYSTEM, Callee(LOGIND, path, f"{LOGIND}.Session"))
-        # Programs of other computers log in all the time.
+        # Programs on other computers may log in all the time.
         if about.get("Class") == "user" and about.get("Remote") is not True:
             yield session_id
 
@@ -89,27 +89,27 @@ def _audit_session(path: Path) -> str:
         found = path.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return ""
-    # logind takes these numbers for its sessions.
+    # logind uses these numbers for its sessions.
     return "" if found == _NO_SESSION else found
 
 
 def tells_of_sleep() -> bool:
-    """Return whether a service reports that the computer wakes up."""
+    """Return whether a service reports wake-ups."""
     return _is_offered(Bus.SYSTEM, LOGIND)
 
 
 def tells_of_power() -> bool:
-    """Return whether a service reports that the computer is plugged in."""
+    """Return whether a service reports AC power."""
     return _is_offered(Bus.SYSTEM, UPOWER)
 
 
 def tells_of_locking() -> bool:
-    """Return whether a service reports that the screen is unlocked."""
+    """Return whether a service reports unlocking."""
     return tells_of_sleep() or any(_is_offered(Bus.SESSION, name) for name in SCREEN_SAVERS)
 
 
 def _is_offered(bus: Bus, name: str) -> bool:
-    """Return whether a service runs on a bus, or is started when it is asked."""
+    """Return whether a service runs on a bus or can be activated."""
     try:
         if ask(bus, method_call(_BUS, "NameHasOwner", "s", (name,))) == (True,):
             return True
@@ -146,7 +146,7 @@ def _screen_saver_rules() -> list[MatchRule]:
 
 
 class Signals:
-    """Signals of services on one bus that say what happened; what happened before they were asked for is unknown."""
+    """The signals of services on one bus; earlier signals are unknown."""
 
     is_urgent = False
 
@@ -162,10 +162,10 @@ class Signals:
         return self._stream.fileno()
 
     def take(self) -> frozenset[Happening]:
-        """Return what happened; `BusError` if the bus is gone."""
+        """Return the events from new signals; `BusError` if the bus is gone."""
         messages = self._stream.receive()
         signals = [item for item in messages if item.header.message_type is MessageType.signal]
-        # A bus also delivers what any other program addresses to us, whatever the rules.
+        # A bus also delivers messages that other programs address to us, regardless of the match rules.
         senders = self._owners() if signals else frozenset()
         found = (
             _happening_of(item) for item in signals if item.header.fields.get(HeaderFields.sender) in senders
@@ -176,13 +176,13 @@ class Signals:
         self._stream.close()
 
     def _owners(self) -> frozenset[object]:
-        """Return the connections of the services that run."""
+        """Return the connections of the running services."""
         with BusConnection(self._bus) as connection:
             return frozenset(owner for name in self._services for owner in _owner_of(connection, name))
 
 
 def _owner_of(connection: BusConnection, name: str) -> tuple[object, ...]:
-    """Return the connection of a service; nothing if it does not run."""
+    """Return the connection of a service; empty if it does not run."""
     try:
         return connection.call(method_call(_BUS, "GetNameOwner", "s", (name,)))
     except CallError:
@@ -206,7 +206,7 @@ def _happening_of(message: Message) -> Happening | None:
 
 
 def _unlocked(path: object) -> Happening | None:
-    """Return that a session was unlocked, if it is the user's: logind reports those of all users."""
+    """Return the unlock event if the session is the user's: logind reports those of all users."""
     try:
         return Happening.UNLOCK if path in [session for _, session in _user_sessions()] else None
     except BusError:

@@ -20,13 +20,13 @@ from halo_scheduler.grammar.templates import require_secret_name
 from halo_scheduler.model.codec import Value, put
 
 DIRECT = "direct"
-"""The conversation of a bot with one person, whoever that is."""
+"""The direct conversation of a bot with any person."""
 MOST_PEOPLE = 100
 MOST_BOTS = 20
 _THIS_COMPUTER = ("127.0.0.1", "::1", "localhost")
 _BOT = r"[a-z0-9][a-z0-9_-]{0,29}"
 _CONVERSATION = r"-?[0-9]{1,20}|[CDG][A-Z0-9]{2,20}"
-# Ids of Telegram and Discord, ids of Slack, and names.
+# Ids of Telegram and Discord, ids of Slack, and user names.
 _PERSON = r"[0-9]{1,20}|[UW][A-Z0-9]{2,20}|@[A-Za-z0-9_]{1,32}"
 CHANNEL_PATTERN = rf"{_BOT}/(?:{DIRECT}|{_CONVERSATION})"
 PERSON_PATTERN = rf"(?:{_PERSON})"
@@ -36,7 +36,7 @@ _IS_PERSON = re.compile(PERSON_PATTERN, re.ASCII)
 
 
 class ChatServiceName(StrEnum):
-    """A service that has bots."""
+    """A chat service."""
 
     TELEGRAM = "telegram"
     SLACK = "slack"
@@ -58,11 +58,11 @@ class ChatBot(Value):
     service: ChatServiceName
     secret: str
     permitted: tuple[str, ...] = ()
-    """The people who may start the jobs that name nobody themselves."""
+    """The people who may start the jobs that have no list of their own."""
     api: str = ""
     """The address of the server, if it is not the public one of the service."""
     token_at: int = 0
-    """When its token was stored; with a new token, it listens anew."""
+    """When its token was stored; a new token makes it reconnect."""
 
     def __post_init__(self) -> None:
         require_bot_name("name", self.name)
@@ -78,7 +78,7 @@ class ChatBot(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stranger:
-    """A person who wrote to a bot and may not start anything."""
+    """A person who wrote to a bot without permission."""
 
     bot: str
     sender: str
@@ -89,28 +89,28 @@ class Stranger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotState:
-    """What the listener of a bot last wrote about itself; it is out of date when no engine runs."""
+    """The state that a bot's listener last wrote; outdated when no engine runs."""
 
     name: str
     token_at: int
-    """Which token this is about."""
+    """When the token that it uses was stored."""
     position: str = ""
-    """Up to where messages were received, as the service puts it."""
+    """The position up to which messages were received, in the service's terms."""
     identity: str = ""
     """The bot's name on the service."""
     since: int = 0
     """When it began to listen."""
     fault: str = ""
-    """Why it does not listen, as a sentence; empty if it does."""
+    """Why it is not listening, as a sentence; empty if it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotStatus:
-    """A bot, and what is open through it."""
+    """A bot with its state."""
 
     bot: ChatBot
     state: BotState | None
-    """What its listener in the running engine wrote; None if there is none."""
+    """The state from the running engine; None if there is none."""
     is_running: bool
     """Whether an engine runs."""
     jobs: tuple[str, ...]
@@ -118,7 +118,7 @@ class BotStatus:
 
     @property
     def is_listening(self) -> bool:
-        """Whether people can write to it now."""
+        """Whether it receives messages now."""
         return self.state is not None and not self.state.fault
 
     def to_data(self) -> dict[str, object]:
@@ -145,7 +145,7 @@ def require_bot_name(path: str, name: object) -> str:
 
 
 def conversation_of(channel: object, *, path: str = "channel") -> Conversation:
-    """Return the conversation that a text like family/direct or family/-100123 names; refuse others."""
+    """Parse a conversation like family/direct or family/-100123; refuse other text."""
     text = require_text(path, channel)
     if not _IS_CHANNEL.fullmatch(text):
         raise ScheduleError(
@@ -156,7 +156,7 @@ def conversation_of(channel: object, *, path: str = "channel") -> Conversation:
 
 
 def require_people(path: str, people: object) -> tuple[str, ...]:
-    """Return ids and names of people in order and once each; refuse what is neither."""
+    """Return ids and names of people in order and once each; refuse anything else."""
     given = frozen_list(path, people)
     if len(given) > MOST_PEOPLE:
         raise ScheduleError(f"has at most {MOST_PEOPLE} people", path=path)
@@ -173,10 +173,10 @@ def _person(path: str, person: object) -> str:
 
 
 def refuse_name_of_others(service: ChatServiceName, person: str, *, path: str) -> None:
-    """Refuse a name where anybody can choose any name; only those of Telegram belong to one person."""
+    """Refuse a name on services other than Telegram, where names are not unique."""
     if person.startswith("@") and service is not ChatServiceName.TELEGRAM:
         raise ScheduleError(
-            f"people can change their names on {service.title()}; write the id, which is shown by: halo chat who",
+            f"names aren't unique on {service.title()}; use the person's id, shown by: halo chat who",
             path=path,
         )
 
@@ -187,9 +187,9 @@ def is_permitted(people: tuple[str, ...], sender: str, sender_name: str) -> bool
 
 
 def _require_safe_url(path: str, url: str) -> None:
-    """Refuse an address to which a token would be sent without encryption, unless that is this computer."""
-    from urllib.parse import urlsplit  # noqa: PLC0415 - slow to load, for those who have a server of their own
+    """Refuse an address to which the token would be sent unencrypted, except on this computer."""
+    from urllib.parse import urlsplit  # noqa: PLC0415 - slow to load, needed only for custom servers
 
     parts = urlsplit(require_url(path, url))
     if parts.scheme != "https" and parts.hostname not in _THIS_COMPUTER:
-        raise ScheduleError("must begin with https://, or the token could be read on its way", path=path)
+        raise ScheduleError("must begin with https://, or the token would be sent unencrypted", path=path)

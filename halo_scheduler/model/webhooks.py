@@ -1,4 +1,4 @@
-"""Webhooks: the secret address of a job, how its senders sign, and the listener that receives them."""
+"""Webhooks: the secret address of a job, the signatures of its senders, and the state of the listener."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOPBACK, USUAL_PORT = "127.0.0.1", 8787
 
 
 class Signature(StrEnum):
-    """How a sender shows that a request is its own, by the name of the service that made it common."""
+    """The scheme by which a sender signs requests, named after a service that uses it."""
 
     GITHUB = "github"
     """`X-Hub-Signature-256`: the HMAC of the body."""
@@ -32,24 +32,24 @@ class Webhook:
 
     job_id: str
     token_id: str
-    """The beginning of the token, which is no secret: it finds the job, and is shown in the masked address."""
+    """The public beginning of the token: identifies the webhook, and is shown in the masked address."""
     token_hash: bytes
     made_at: int
     signature: Signature | None = None
     key_name: str = ""
     """The secret that holds the key of the signature."""
     window_ms: int = USUAL_WINDOW_MS
-    """How old a signed time may be."""
+    """The replay window: the maximum age of a signed timestamp."""
 
     def accepts(self, token: str) -> bool:
-        """Return whether this is its token, in a time that does not depend on the difference."""
+        """Return whether this is its token, compared in constant time."""
         from hmac import compare_digest  # noqa: PLC0415 - slow to load, not needed to read settings
 
         return compare_digest(self.token_hash, token_hash(token))
 
 
 class Place(NamedTuple):
-    """Where the listener listens."""
+    """The address and port of the listener."""
 
     address: str
     port: int
@@ -67,12 +67,12 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerState:
-    """What the listener last wrote about itself; it is out of date when no engine runs."""
+    """The state that the listener last wrote; outdated when no engine runs."""
 
     place: Place
     since: int
     fault: str = ""
-    """Why it does not listen, as a sentence; empty if it does."""
+    """Why it is not listening, as a sentence; empty if it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,20 +86,20 @@ class JobWebhook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookStatus:
-    """What is open to other programs."""
+    """The state of webhooks as a whole."""
 
     place: Place | None
     """Where the settings want it to listen; None while webhooks are off."""
     listener: ListenerState | None
-    """What the listener of the running engine wrote; None if there is none."""
+    """The state from the running engine; None if there is none."""
     is_running: bool
     """Whether an engine runs."""
     jobs: int
-    """How many jobs a webhook starts."""
+    """How many jobs have a webhook."""
 
     @property
     def is_listening(self) -> bool:
-        """Whether a port is open now."""
+        """Whether the port is open now."""
         return self.listener is not None and not self.listener.fault
 
     def to_data(self) -> dict[str, object]:
@@ -114,7 +114,7 @@ class WebhookStatus:
 
 
 def new_token() -> str:
-    """Return a new token: an id that is no secret, and 128 random bits."""
+    """Return a new token: a public id, and 128 random bits."""
     return os.urandom(_ID_BYTES + _SECRET_BYTES).hex()
 
 
@@ -129,7 +129,7 @@ def token_id(token: str) -> str:
 
 
 def token_hash(token: str) -> bytes:
-    """Return what is stored of a token; it is random, so that no slow hash is needed."""
+    """Return the stored hash of a token; a random token needs no slow hash."""
     from hashlib import sha256  # noqa: PLC0415 - slow to load, not needed to read settings
 
     return sha256(token.encode()).digest()

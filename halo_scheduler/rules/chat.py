@@ -27,12 +27,12 @@ from halo_scheduler.store.store import Store
 
 
 def find_bot(store: Store, name: str) -> ChatBot | None:
-    """Return the bot of a name; None if there is none."""
+    """Return the bot with this name; None if there is none."""
     return next((bot for bot in store.settings.chat_bots() if bot.name == name), None)
 
 
 def require_bot(store: Store, name: str) -> ChatBot:
-    """Return the bot of a name; refuse another name."""
+    """Return the bot with this name; refuse an unknown name."""
     bot = find_bot(store, require_bot_name("name", name))
     if bot is None:
         known = [one.name for one in store.settings.chat_bots()]
@@ -42,24 +42,24 @@ def require_bot(store: Store, name: str) -> ChatBot:
 
 
 def why_unusable(store: Store, event: OnChat) -> str:
-    """Return why no message could start a job by this event, as a sentence; "" if one can."""
+    """Return why no message can start a job by this event, as a sentence; "" if one can."""
     bot = find_bot(store, event.bot)
     if bot is None:
         return f"there is no bot named {event.bot}; add it with: halo chat add {event.bot} --service telegram"
     if bot.service is ChatServiceName.DISCORD and conversation_of(event.channel).id == DIRECT:
-        return "Discord does not say which conversations are direct; write the id of the channel"
+        return "Discord doesn't report which conversations are direct; use the id of the channel"
     for person in event.from_:
         try:
             refuse_name_of_others(bot.service, person, path="from")
         except ScheduleError as error:
             return error.message
     if not event.from_ and not bot.permitted:
-        return f"nobody may write to it; name the people here, or permit them with: halo chat allow {bot.name} ID"
+        return f"nobody is permitted to start it; list people here, or permit them with: halo chat allow {bot.name} ID"
     return ""
 
 
 def add_bot(edit: Edit, bot: ChatBot) -> None:
-    """Store a new bot, whose token is stored already."""
+    """Store a new bot; its token must already be stored."""
     refuse_assistants(edit.actor, "add bots")
     if find_bot(edit.store, bot.name) is not None:
         raise ScheduleError(f"there is already a bot named {bot.name}; remove it first", path="name")
@@ -67,7 +67,7 @@ def add_bot(edit: Edit, bot: ChatBot) -> None:
 
 
 def remove_bot(edit: Edit, name: str) -> ChatBot:
-    """Remove a bot and return it; messages to it start nothing any more."""
+    """Remove a bot and return it; messages to it no longer start jobs."""
     refuse_assistants(edit.actor, "remove bots")
     bot = require_bot(edit.store, name)
     _save(edit, (one for one in edit.store.settings.chat_bots() if one.name != name))
@@ -76,12 +76,12 @@ def remove_bot(edit: Edit, name: str) -> ChatBot:
 
 
 def renew_token(edit: Edit, name: str) -> None:
-    """Let a bot listen anew, because its token was replaced."""
+    """Make a bot reconnect, because its token was replaced."""
     _change(edit, name, lambda bot: replace(bot, token_at=edit.now_ms))
 
 
 def permit(edit: Edit, name: str, person: str) -> None:
-    """Let a person start the jobs of a bot that name nobody themselves."""
+    """Permit a person to start the bot's jobs, except jobs with their own list of people."""
     refuse_assistants(edit.actor, "permit people")
     (known,) = require_people("person", [person])
     _change(edit, name, lambda bot: replace(bot, permitted=(*bot.permitted, known)))
@@ -89,7 +89,7 @@ def permit(edit: Edit, name: str, person: str) -> None:
 
 
 def forbid(edit: Edit, name: str, person: str) -> None:
-    """Take a permission back; the people whom jobs name themselves keep theirs."""
+    """Revoke a permission; the jobs' own lists don't change."""
     refuse_assistants(edit.actor, "decide who is permitted")
     (known,) = require_people("person", [person])
     if known not in require_bot(edit.store, name).permitted:
@@ -114,14 +114,14 @@ def _save(edit: Edit, bots: Iterable[ChatBot]) -> None:
 
 
 def chat_status(store: Store, *, engine_since: int | None) -> list[BotStatus]:
-    """Return the bots and what is open through them; `engine_since` is when the engine started, None if none runs."""
+    """Return the bots and their states; `engine_since` is when the engine started, None if none runs."""
     bots = store.settings.chat_bots()
     states = store.chat.states() if bots and engine_since is not None else {}
     jobs = _jobs_by_bot(store) if bots else {}
     found: list[BotStatus] = []
     for bot in bots:
         state = states.get(bot.name)
-        # Others are of an engine that has ended, or about a former token.
+        # Other states are from an engine that has ended, or about a former token.
         is_current = (
             state is not None and state.token_at == bot.token_at and state.since >= (engine_since or 0)
         )

@@ -1,4 +1,4 @@
-"""Webhooks of jobs: their addresses, their signatures, and what is open."""
+"""Webhooks of jobs: their addresses, their signatures, and the listener's state."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def job_webhooks(store: Store) -> list[JobWebhook]:
 
 
 def webhook_status(store: Store, *, engine_since: int | None) -> WebhookStatus:
-    """Return what is open; `engine_since` is when the engine started, None if none runs."""
+    """Return the listener's state; `engine_since` is when the engine started, None if none runs."""
     listener = store.webhooks.listener() if engine_since is not None else None
     if listener is not None and engine_since is not None and listener.since < engine_since:
-        listener = None  # Of an engine that ended before it could take this back.
+        listener = None  # It was written by an engine that ended without deleting it.
     return WebhookStatus(
         place=store.settings.webhook_place(),
         listener=listener,
@@ -52,7 +52,7 @@ def webhook_status(store: Store, *, engine_since: int | None) -> WebhookStatus:
 
 
 def make_address(edit: Edit, job_id: str) -> str:
-    """Give a job a new address and return its token, which cannot be read again; the old one ends here."""
+    """Give a job a new address and return its token, which cannot be read again; the old address stops working."""
     refuse_assistants(edit.actor, "create webhook addresses")
     webhook = _require_webhook(edit, job_id)
     token = new_token()

@@ -1,4 +1,4 @@
-"""What chat keeps: where bots stand, who wrote without permission, where answers go, and the answers to be sent."""
+"""The tables of chat: the state of bots, people who wrote without permission, threads, and replies to send."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _REPLY = "seq, bot, channel, thread, text, at, tries"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatThread:
-    """Where the answer to a message goes."""
+    """Where the reply to a message goes."""
 
     event_id: str
-    """The event of the message, whose run is answered."""
+    """The event of the message; its run provides the reply."""
     job_id: str
     bot: str
     channel: str
     thread: str
     at: int
     is_told: bool = False
-    """Whether the sender knows that the run waits."""
+    """Whether the sender got notice that the run waits."""
     question_id: str | None = None
-    """The question that its run asked there last."""
+    """The last question that its run asked in the thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
-    """An answer that is to be sent, once it is due."""
+    """A reply to send once it is due."""
 
     seq: int
     bot: str
@@ -46,7 +46,7 @@ class ChatReply:
 
 
 class ChatTable:
-    """Reads and writes what chat keeps."""
+    """Reads and writes the tables of chat."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -54,7 +54,7 @@ class ChatTable:
     # --- Bots ----------------------------------------------------------------------------------------
 
     def states(self) -> dict[str, BotState]:
-        """Return what the listeners of bots last wrote, by bot."""
+        """Return the stored states of bots by name."""
         rows = self._database.rows(
             "SELECT name, token_at, position, identity, since, fault FROM scheduler_chat_bots"
         )
@@ -73,13 +73,13 @@ class ChatTable:
         )
 
     def forget_bot(self, name: str) -> None:
-        """Forget all about a bot that was removed."""
+        """Delete all data of a removed bot."""
         self._database.rows("DELETE FROM scheduler_chat_bots WHERE name = ?", [name])
         for table in ("strangers", "threads", "replies"):
             self._database.rows(f"DELETE FROM scheduler_chat_{table} WHERE bot = ?", [name])
 
     def note_strangers(self, strangers: Iterable[Stranger]) -> None:
-        """Remember who wrote without permission; of each bot only the newest."""
+        """Store people who wrote without permission; only the newest of each bot are kept."""
         found = {(one.bot, one.sender): one for one in strangers}
         self._database.run_many(
             "INSERT OR REPLACE INTO scheduler_chat_strangers (bot, sender, sender_name, channel, at) "
@@ -94,7 +94,7 @@ class ChatTable:
             )
 
     def strangers(self, bot: str) -> list[Stranger]:
-        """Return who wrote to a bot without permission, the newest first."""
+        """Return the people who wrote to a bot without permission, newest first."""
         rows = self._database.rows(
             "SELECT bot, sender, sender_name, channel, at FROM scheduler_chat_strangers WHERE bot = ? "
             "ORDER BY at DESC, sender",
@@ -114,38 +114,38 @@ class ChatTable:
     # --- Threads -------------------------------------------------------------------------------------
 
     def open_thread(self, thread: ChatThread) -> None:
-        """Note where the answer to a message goes; one that was noted before stays as it is."""
+        """Store where the reply to a message goes, unless it is stored already."""
         self._database.rows(
             f"INSERT OR IGNORE INTO scheduler_chat_threads ({_THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             astuple(thread),
         )
 
     def open_threads(self) -> list[ChatThread]:
-        """Return the threads that await an answer, oldest first; also that to an answered question."""
+        """Return the threads that await a reply, oldest first, including those whose question was answered."""
         return self._threads(
             "is_open = 1 OR (question_id IS NOT NULL AND EXISTS (SELECT 1 FROM scheduler_questions AS question "
             "WHERE question.id = question_id AND question.state = 'answered')) ORDER BY at"
         )
 
     def asking(self, bot: str, channel: str) -> list[ChatThread]:
-        """Return the threads of a conversation in which a question was asked, the newest first."""
+        """Return the threads of a conversation in which a question was asked, newest first."""
         return self._threads(
             "bot = ? AND channel = ? AND question_id IS NOT NULL ORDER BY at DESC", bot, channel
         )
 
     def note_told(self, event_id: str) -> None:
-        """Note that the sender knows that the run waits."""
+        """Record that the sender got notice that the run waits."""
         self._database.rows("UPDATE scheduler_chat_threads SET is_told = 1 WHERE event_id = ?", [event_id])
 
     def close_thread(self, event_id: str, question_id: str | None) -> None:
-        """Note that a thread awaits no more answer, but to what its run asks, if anything."""
+        """Record that a thread awaits no reply, except after an answer to the question of its run."""
         self._database.rows(
             "UPDATE scheduler_chat_threads SET is_open = 0, question_id = ? WHERE event_id = ?",
             [question_id, event_id],
         )
 
     def forget_threads(self, before: int) -> None:
-        """Forget some of the old threads."""
+        """Delete some of the old threads."""
         self._database.rows(
             "DELETE FROM scheduler_chat_threads WHERE event_id IN "
             "(SELECT event_id FROM scheduler_chat_threads WHERE at < ? AND is_open = 0 LIMIT ?)",
@@ -159,7 +159,7 @@ class ChatTable:
     # --- Replies -------------------------------------------------------------------------------------
 
     def append_reply(self, bot: str, channel: str, thread: str, text: str, at: int) -> None:
-        """Store an answer to be sent; if too many wait, the oldest is dropped."""
+        """Store a reply to send; if too many are waiting, the oldest is dropped."""
         self._database.rows(
             "INSERT INTO scheduler_chat_replies (bot, channel, thread, text, at) VALUES (?, ?, ?, ?, ?)",
             [bot, channel, thread, text, at],
@@ -171,7 +171,7 @@ class ChatTable:
         )
 
     def due_reply(self, bot: str, now_ms: int) -> ChatReply | None:
-        """Return the oldest answer of a bot that is due."""
+        """Return the oldest due reply of a bot."""
         row = self._database.row(
             f"SELECT {_REPLY} FROM scheduler_chat_replies WHERE bot = ? AND due_at <= ? ORDER BY seq LIMIT 1",
             [bot, now_ms],
@@ -182,12 +182,12 @@ class ChatTable:
         return ChatReply(seq=seq, bot=bot, channel=channel, thread=thread, text=text, at=at, tries=tries)
 
     def next_reply_at(self, bot: str) -> int | None:
-        """Return when the next answer of a bot is due; None if there is none."""
+        """Return when the next reply of a bot is due; None if there is none."""
         row = self._database.row("SELECT min(due_at) FROM scheduler_chat_replies WHERE bot = ?", [bot])
         return None if row is None else row[0]
 
     def put_off_reply(self, reply: ChatReply, due_at: int) -> None:
-        """Try to send an answer again later."""
+        """Postpone a reply after a failed attempt."""
         self._database.rows(
             "UPDATE scheduler_chat_replies SET tries = tries + 1, due_at = ? WHERE seq = ?",
             [due_at, reply.seq],

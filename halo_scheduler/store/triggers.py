@@ -1,4 +1,4 @@
-"""What triggers keep: webhooks of jobs, signed requests and the listener's state, and what watchers saw last."""
+"""The tables of triggers: webhooks, signed requests, the listener's state, folded events, and watch states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model.webhooks import ListenerState, Place, Signature, Webhook
 from halo_scheduler.store.connection import Database, Row
 
-# A sender that repeats what it has sent does so within days.
+# Senders repeat a request within days at most.
 _FOLDED_ARE_KNOWN_MS = 30 * DAY_MS
 _COLUMNS = "job_id, token_id, token_hash, made_at, signature, key_name, window_ms"
 
@@ -25,7 +25,7 @@ class WebhookTable:
         return self._one("job_id = ?", job_id)
 
     def find(self, token_id: str) -> Webhook | None:
-        """Return the webhook whose token begins so."""
+        """Return the webhook with this token id."""
         return self._one("token_id = ?", token_id)
 
     def all(self) -> dict[str, Webhook]:
@@ -34,7 +34,7 @@ class WebhookTable:
         return {row[0]: _webhook_of(row) for row in rows}
 
     def jobs_with_events(self) -> list[tuple[str, str, str]]:
-        """Return the ids, names and schedules of the jobs that some event starts."""
+        """Return the ids, names and schedules of the jobs with events."""
         return [
             (job_id, name, schedule)
             for job_id, name, schedule in self._database.rows(
@@ -43,7 +43,7 @@ class WebhookTable:
         ]
 
     def save(self, webhook: Webhook) -> None:
-        """Store a webhook; it replaces the one of the same job."""
+        """Store a webhook; it replaces the job's previous one."""
         self._database.rows(
             f"INSERT OR REPLACE INTO scheduler_webhooks ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
             astuple(webhook),
@@ -65,7 +65,7 @@ class WebhookTable:
         )
 
     def forget_received(self, now_ms: int, most: int) -> None:
-        """Forget some of the requests that need no longer be remembered."""
+        """Delete some of the requests whose replay window is over."""
         self._database.rows(
             "DELETE FROM scheduler_webhook_deliveries WHERE (job_id, digest) IN "
             "(SELECT job_id, digest FROM scheduler_webhook_deliveries WHERE forget_at <= ? LIMIT ?)",
@@ -75,7 +75,7 @@ class WebhookTable:
     # --- The listener --------------------------------------------------------------------------------
 
     def listener(self) -> ListenerState | None:
-        """Return what the listener last wrote; None if it was closed."""
+        """Return the state that the listener last wrote; None if it was closed."""
         row = self._database.row("SELECT address, port, since, fault FROM scheduler_webhook_listener")
         if row is None:
             return None
@@ -90,7 +90,7 @@ class WebhookTable:
         )
 
     def forget_listener(self, state: ListenerState) -> None:
-        """Forget the state of a closed listener, unless the next one has written its own."""
+        """Delete the state of a closed listener, unless its successor has written one."""
         self._database.rows(
             "DELETE FROM scheduler_webhook_listener WHERE address = ? AND port = ? AND since = ?",
             [*state.place, state.since],
@@ -115,18 +115,18 @@ def _webhook_of(row: Row) -> Webhook:
 
 
 class FoldedEventTable:
-    """Reads and writes the events without a run of their own, and the runs they are counted on."""
+    """Reads and writes the events that were folded into the run of another event."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def find(self, event_id: str) -> str | None:
-        """Return the run that an event is counted on; None if it is not known as one."""
+        """Return the run that an event was folded into; None if there is none."""
         row = self._database.row("SELECT run_id FROM scheduler_folded_events WHERE event_id = ?", [event_id])
         return None if row is None else str(row[0])
 
     def note(self, event_id: str, job_id: str, run_id: str, now_ms: int) -> None:
-        """Remember what an event is counted on, and forget those of long ago."""
+        """Store which run an event was folded into, and delete old entries."""
         self._database.rows(
             "INSERT OR REPLACE INTO scheduler_folded_events (event_id, job_id, run_id, folded_at) VALUES (?, ?, ?, ?)",
             [event_id, job_id, run_id, now_ms],
@@ -137,17 +137,17 @@ class FoldedEventTable:
 
 
 class WatchTroubleTable:
-    """Reads and writes why events are not watched as they should be."""
+    """Reads and writes trouble with watching events."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def keys(self) -> set[tuple[str, str]]:
-        """Return which events have trouble, by the ids of jobs and the keys of schedules."""
+        """Return the events with trouble, as pairs of job id and schedule key."""
         return set(self._database.rows("SELECT job_id, key FROM scheduler_watch_trouble"))
 
     def of_job(self, job_id: str) -> str:
-        """Return what is wrong with the events of a job, the oldest trouble first; "" if nothing is."""
+        """Return the oldest trouble with watching the events of a job; "" if there is none."""
         row = self._database.row(
             "SELECT text FROM scheduler_watch_trouble WHERE job_id = ? ORDER BY since, key LIMIT 1", [job_id]
         )
@@ -164,16 +164,16 @@ class WatchTroubleTable:
 
 
 class WatchStateTable:
-    """Reads and writes what was seen last for a schedule of a job, by the job's id and the schedule's key.
+    """Reads and writes watch states: what a watcher last saw for a schedule, by job id and schedule key.
 
-    By it, what happens while no engine runs is noticed afterwards.
+    With it, the next engine detects what happened while none was running.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def of_jobs(self, job_ids: Iterable[str]) -> dict[tuple[str, str], str]:
-        """Return what was seen last for the schedules of some jobs."""
+        """Return the watch states for the schedules of some jobs."""
         found: dict[tuple[str, str], str] = {}
         for job_id in dict.fromkeys(job_ids):
             rows = self._database.rows(
@@ -189,7 +189,7 @@ class WatchStateTable:
         )
 
     def forget(self, job_id: str, but_for: Iterable[str] = ()) -> None:
-        """Forget what was seen for a job, except for some keys: from now on only what happens later starts it."""
+        """Delete the watch states of a job, except for some keys: only later events then start it."""
         self._database.rows(
             "DELETE FROM scheduler_watch_state "
             "WHERE job_id = ? AND key NOT IN (SELECT value FROM json_each(?))",

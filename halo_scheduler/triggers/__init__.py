@@ -1,1 +1,1 @@
-"""What starts jobs beside time: files, the session, webhooks, chat."""
+"""Watchers of events that start jobs: files, the session, webhooks, chat."""

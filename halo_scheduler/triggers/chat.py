@@ -36,22 +36,22 @@ SERVICES: dict[ChatServiceName, str] = {
 _OWN_PACKAGE = "halo_scheduler"
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 300.0
 _LONGEST_RETRY_S = 3_600.0
-# A service that was used for so long has recovered.
+# A connection that lasted this long resets the back-off.
 _RECOVERED_MS = MINUTE_MS
 _TO_CLOSE_S = 0.5
-# Between looks at the store, however often the engine ticks.
+# The minimum time between two queries of the store, however often the engine ticks.
 _BETWEEN_LOOKS_S = 0.1
 _LONGEST_WAIT_MS = 60_000
 _GIVEN_UP_MS = DAY_MS
 
 
 def open_watcher(link: Link) -> ChatWatcher:
-    """Return the watcher of chat, which listens from now on."""
+    """Open the watcher of chat, which starts listening at once."""
     return ChatWatcher(link)
 
 
 def refusal(_event: Event) -> str:
-    """Return why this system cannot observe an event: every system can; the bots are checked beside this."""
+    """Return "": every system can receive chat messages; the bots are checked elsewhere."""
     return ""
 
 
@@ -62,7 +62,7 @@ def open_service(bot: ChatBot, token: str) -> ChatService:
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if missing.startswith(_OWN_PACKAGE):
-            raise ChatFault(f"this version has no {bot.service.title()}", is_final=True) from None
+            raise ChatFault(f"this version doesn't support {bot.service.title()}", is_final=True) from None
         raise ChatFault(
             f"{bot.service.title()} needs the package {missing}; install it with: "
             "pip install 'halo-scheduler[chat]'",
@@ -74,7 +74,7 @@ def open_service(bot: ChatBot, token: str) -> ChatService:
 
 
 def read_token(store: Store, path: Path, bot: ChatBot) -> str:
-    """Return the token of a bot; ChatFault if it cannot be read. This may wait for the keyring."""
+    """Return the token of a bot; ChatFault if it cannot be read. May block on the keyring."""
     try:
         return SecretStore(store.secrets, path).reader([bot.secret])()[bot.secret]
     except SchedulerError as error:
@@ -82,7 +82,7 @@ def read_token(store: Store, path: Path, bot: ChatBot) -> str:
 
 
 class ChatWatcher:
-    """Listens to all bots in the settings as long as it is open."""
+    """Receives the messages to all bots in the settings while it is open."""
 
     def __init__(self, link: Link) -> None:
         self._bots = [BotThreads(link, bot) for bot in link.bots]
@@ -91,10 +91,10 @@ class ChatWatcher:
             bot.start()
 
     def follow(self, entries: Sequence[Watched]) -> None:
-        """Do nothing: each message looks its jobs up, so that a change counts at once."""
+        """Do nothing: the jobs are looked up for each message, so that a change applies at once."""
 
     def close(self) -> None:
-        """Stop listening and sending; what was stored is sent by the next engine."""
+        """Stop listening and sending; the next engine sends the stored replies."""
         for bot in self._bots:
             bot.stop()
         ends_at = monotonic() + _TO_CLOSE_S
@@ -107,7 +107,7 @@ class ChatWatcher:
 
 
 class BotThreads:
-    """Receives the messages to one bot, and sends its answers."""
+    """Receives the messages to one bot, and sends its replies."""
 
     def __init__(self, link: Link, bot: ChatBot) -> None:
         self._link = link
@@ -118,7 +118,7 @@ class BotThreads:
         self._has_news = threading.Event()
         self._lock = threading.Lock()
         self._service: ChatService | None = None
-        # The same, once its token was proved.
+        # The same, once its token has been checked.
         self._proved: ChatService | None = None
         self._receiver = _Shelf(link.path)
         self._sender = _Shelf(link.path)
@@ -132,7 +132,7 @@ class BotThreads:
             thread.start()
 
     def wake(self) -> None:
-        """Look for ended runs and answers to send."""
+        """Check for ended runs and replies to send."""
         self._has_news.set()
 
     def stop(self) -> None:
@@ -144,7 +144,7 @@ class BotThreads:
         self._has_news.set()
 
     def join(self, ends_at: float) -> None:
-        """Wait for both threads, but not for long: they do no harm later."""
+        """Wait briefly for both threads; they may end later without harm."""
         for thread in self._threads:
             thread.join(max(ends_at - monotonic(), 0))
 
@@ -165,7 +165,7 @@ class BotThreads:
         self._receiver.close()
 
     def _listen_once(self) -> ChatFault:
-        """Listen until something goes wrong, and return that."""
+        """Listen until a fault occurs, and return it."""
         try:
             self._begin().listen(self._state.position, self._accept)
         except ChatFault as fault:
@@ -174,15 +174,15 @@ class BotThreads:
             return fault
         except StoreError as error:
             self._receiver.close()
-            return ChatFault(f"nothing can be stored now: {error}")
-        except Exception:  # noqa: BLE001 - whatever a service does, the other bots and the jobs go on
-            _LOG.exception("The bot %s cannot be listened to.", self._bot.name)
+            return ChatFault(f"messages can't be stored now: {error}")
+        except Exception:  # noqa: BLE001 - a fault in one service must not stop the other bots or the jobs
+            _LOG.exception("Listening for the bot %s failed.", self._bot.name)
             self._drop_service()
-            return ChatFault("something unexpected happened; the log says more")
+            return ChatFault("an internal error occurred; see the log")
         return ChatFault("the connection ended")
 
     def _begin(self) -> ChatService:
-        """Return the service, once the token was proved."""
+        """Return the service after checking the token."""
         store = self._receiver.open()
         stored = store.chat.states().get(self._bot.name)
         if stored is not None and stored.token_at == self._bot.token_at:
@@ -205,20 +205,20 @@ class BotThreads:
         return service
 
     def _drop_service(self) -> None:
-        """Let the next attempt read the token again."""
+        """Make the next attempt read the token again."""
         with self._lock:
             service, self._service, self._proved = self._service, None, None
         if service is not None:
             service.close()
 
     def _accept(self, messages: Sequence[ChatMessage], position: str) -> None:
-        """Store messages with what becomes of them; StoreUnavailableError if nothing was stored."""
+        """Store messages with their verdict; StoreUnavailableError if nothing was stored."""
         try:
             self._store_messages(messages, position)
         except StoreError:
             raise
-        except Exception:  # noqa: BLE001 - one message must not keep the bot from the others for ever
-            _LOG.exception("Messages to the bot %s cannot be processed.", self._bot.name)
+        except Exception:  # noqa: BLE001 - one message must not block the others forever
+            _LOG.exception("Processing messages to the bot %s failed.", self._bot.name)
             for one in messages if len(messages) > 1 else ():
                 self._accept([one], self._state.position)
             self._store_messages((), position)
@@ -237,21 +237,21 @@ class BotThreads:
         self._has_news.set()
 
     def _note_fault(self, fault: ChatFault) -> None:
-        """Store what keeps the bot from listening; the same is told once."""
+        """Store why the bot doesn't listen; the same fault is logged once."""
         text = str(fault)
         if text == self._state.fault:
             return
-        _LOG.warning("The bot %s does not listen: %s", self._bot.name, text)
+        _LOG.warning("The bot %s isn't listening: %s", self._bot.name, text)
         try:
             self._save(replace(self._state, fault=text, since=self._link.clock.now_ms()))
             if fault.is_final:
                 self._tell_jobs(f"the bot {self._bot.name}: {text}")
         except StoreError as error:
-            _LOG.warning("That cannot be stored: %s", error)
+            _LOG.warning("The state of the bot cannot be stored: %s", error)
             self._receiver.close()
 
     def _tell_jobs(self, trouble: str) -> None:
-        """Show what keeps the bot from starting its jobs; "" if nothing does."""
+        """Store on its jobs why the bot cannot start them; "" if it can."""
         for target in targets_of(self._receiver.open(), self._bot.name):
             self._link.tell(target.record.id, trouble, self._link.clock.now_ms(), target.key)
 
@@ -271,18 +271,18 @@ class BotThreads:
                 wait_ms = self._send_due()
             except StoreError as error:
                 if not self._is_closing.is_set():
-                    _LOG.warning("Answers of the bot %s cannot be read: %s", self._bot.name, error)
+                    _LOG.warning("Replies of the bot %s cannot be read: %s", self._bot.name, error)
                 self._sender.close()
                 wait_ms = 5 * SECOND_MS
-            except Exception:  # noqa: BLE001 - one answer must not keep the others
-                _LOG.exception("Answers of the bot %s cannot be sent.", self._bot.name)
+            except Exception:  # noqa: BLE001 - one reply must not block the others
+                _LOG.exception("Sending replies of the bot %s failed.", self._bot.name)
                 wait_ms = _LONGEST_WAIT_MS
             self._has_news.wait(wait_ms / SECOND_MS)
             self._is_closing.wait(_BETWEEN_LOOKS_S)
         self._sender.close()
 
     def _send_due(self) -> int:
-        """Store the news of threads, send the answers that are due, and return how long nothing else is."""
+        """Store new replies, send those that are due, and return the time until the next one."""
         store = self._sender.open()
         wait_ms = self._gather_news(store)
         while (service := self._proved) is not None and not self._is_closing.is_set():
@@ -296,7 +296,7 @@ class BotThreads:
         return wait_ms
 
     def _gather_news(self, store: Store) -> int:
-        """Store what open threads are told; return when one may be told that it waits."""
+        """Store the replies to open threads; return when the next one may get notice that its run waits."""
         now_ms, link = self._link.clock.now_ms(), self._link
         threads = [one for one in store.chat.open_threads() if one.bot == self._bot.name]
         news = [found for one in threads if (found := news_of(store, one, now_ms, link.is_output_awaited))]
@@ -306,7 +306,7 @@ class BotThreads:
         return min([_LONGEST_WAIT_MS, *(wait for wait in waits if wait > 0)])
 
     def _send_one(self, service: ChatService, reply: ChatReply) -> None:
-        """Send an answer and forget it; if that fails it is tried again, for a day."""
+        """Send a reply and delete it; if that fails, retry for a day."""
         try:
             service.send(reply.channel, reply.thread, cut(reply.text, service.longest_reply))
         except ChatFault as fault:
@@ -315,7 +315,7 @@ class BotThreads:
             if now_ms - reply.at < _GIVEN_UP_MS:
                 self._store(lambda store: store.chat.put_off_reply(reply, now_ms + pause_ms))
                 return
-            _LOG.warning("An answer of the bot %s could not be sent: %s", self._bot.name, fault)
+            _LOG.warning("A reply of the bot %s could not be sent: %s", self._bot.name, fault)
         self._store(lambda store: store.chat.remove_reply(reply))
 
     def _store(self, work: Callable[[Store], None]) -> None:

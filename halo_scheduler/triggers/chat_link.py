@@ -1,4 +1,4 @@
-"""The connections to a chat service: its HTTP calls and its WebSocket, which any thread can end together."""
+"""The connections to a chat service: HTTP calls and a WebSocket; any thread can close all of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ANSWER_S = 20.0
 _MOST_BYTES = 2_000_000
 _LONGEST_REST_S = 3_600.0
 _REST_S = 30.0
-# A connection that lasted as long was a good one, and is replaced at once.
+# A connection that lasted this long is replaced at once, without a pause.
 _STEADY_S = 60.0
 _UNENCRYPTED = {"https": "http", "wss": "ws"}
 _DIGITS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
@@ -37,12 +37,12 @@ _TOKEN = re.compile(r"[!-~]{1,1000}")
 
 
 class ChatClosedError(ChatFault):
-    """The service was closed by our side."""
+    """We closed the connections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The answer to a call; `data` is empty if it is not a JSON object."""
+    """The response to a call; `data` is empty if it is not a JSON object."""
 
     status: int
     at: int | None
@@ -67,27 +67,27 @@ class ChatLink:
         self._address(self._api, "https")
 
     def hide(self, *secrets: str) -> None:
-        """Show these secrets in no fault."""
+        """Redact these secrets in faults."""
         self._secrets = secrets
 
     def quoted(self, text: str) -> str:
-        """Return a text of the service on one short line, for a fault."""
+        """Return a text from the service on one short line, for a fault."""
         return printed_line(Redactor([*self._secrets, *Proxies(os.environ).secrets]).text(text))
 
     def close(self) -> None:
-        """End all that goes on, and whatever is begun later, with a ChatClosedError."""
+        """End all current and later operations with a ChatClosedError."""
         with self._lock:
             self._closing.set()
             for transport in self._transports:
                 transport.cancel()
 
     def wait(self, seconds: float) -> None:
-        """Do nothing for a while."""
+        """Sleep, unless closed; ChatClosedError if it was."""
         if self._closing.wait(seconds):
             raise self._closed()
 
     def connections(self) -> Iterator[None]:
-        """Yield for each connection to be made; ChatFault if the last one was short."""
+        """Yield each time a connection is to be opened; ChatFault if the last one was short."""
         while True:
             begun = monotonic()
             yield
@@ -95,7 +95,7 @@ class ChatLink:
                 raise ChatFault(f"{self.service} ended the connection after a short time")
 
     def call(self, method: str, path: str, *, authorization: str, payload: object = None) -> Reply:
-        """Send a request and return the answer, whatever its status; ChatFault if there is none, or for too many."""
+        """Send a request and return the response, whatever its status; ChatFault without one, or if rate-limited."""
         route = path.partition("?")[0]
         self._require_turn(route)
         headers = {
@@ -119,7 +119,7 @@ class ChatLink:
 
     @contextmanager
     def socket(self, url: str) -> Iterator[ChatSocket]:
-        """Open a WebSocket, and close it in the end."""
+        """Open a WebSocket, and close it when the block ends."""
         address = self._address(url, "wss")
         with self._transport(None) as transport:
             yield ChatSocket(transport, address, self.service, self.quoted)
@@ -157,10 +157,10 @@ class ChatLink:
                     self._transports.discard(transport)
 
     def _closed(self) -> ChatClosedError:
-        return ChatClosedError(f"the connection to {self.service} was switched off")
+        return ChatClosedError(f"the connection to {self.service} was closed")
 
     def _send(self, transport: Transport, request: client.Request) -> tuple[Reply, float | None]:
-        """Return the answer and how long it asks to wait."""
+        """Return the response and how long it asks to wait."""
         try:
             response = client.send(transport, request, Proxies(os.environ))
             body = self._read(response)
@@ -182,7 +182,7 @@ class ChatLink:
     # --- Rate limits ---------------------------------------------------------------------------------
 
     def _paused(self, route: str, reply: Reply, after_s: float | None) -> ChatFault:
-        """Note that a route, or all of them, are not to be used for a while."""
+        """Remember that a route, or all of them, must not be used for a while."""
         asked_s = number_at(reply.data, "retry_after", _LONGEST_REST_S) or after_s or _REST_S
         rest_s = min(asked_s, _LONGEST_REST_S)
         with self._lock:
@@ -199,15 +199,15 @@ class ChatLink:
             raise self._too_many(rest_s)
 
     def _too_many(self, rest_s: float) -> ChatFault:
-        text = f"{self.service} limits how often it can be asked; it can be asked again in {rest_s:.0f} s"
+        text = f"{self.service} limits the rate of requests; the next one is possible in {rest_s:.0f} s"
         return ChatFault(text, retry_after_s=rest_s)
 
 
 def checked_token(token: str, service: str) -> str:
-    """Return a token; ChatFault if it has characters that none has."""
+    """Return a token; ChatFault if it contains invalid characters."""
     if not _TOKEN.fullmatch(token):
         raise ChatFault(
-            f"the token for {service} is empty or has blanks or special characters", is_final=True
+            f"the token for {service} is empty or contains spaces or special characters", is_final=True
         )
     return token
 

@@ -1,4 +1,4 @@
-"""What becomes of chat messages: runs, answers to questions, and what their senders are told."""
+"""Decides what a chat message does: start a run, answer a question, or get a refusal as reply."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from halo_scheduler.wording.chat import (
 )
 
 _PAIR = re.compile(r'\s*([a-z][a-z0-9_]*)=("[^"]*"|\S*)(?:\s+|$)')
-# What Telegram sends for whoever opens a conversation.
+# Telegram sends this when a person opens a conversation.
 _OPENING = "/start"
 _LONGEST_TEXT = 100_000
 _KEPT_MS = 30 * DAY_MS
-# Messages per second, and how many at once after a rest.
+# Messages per second, and the largest burst.
 _OF_ALL, _OF_ONE_PERSON = (2, 60), (0.5, 20)
-# Times of services are in whole seconds.
+# Services report times in whole seconds.
 _SECOND_MS = 1_000
 
 
@@ -64,7 +64,7 @@ class Target(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the sender of a message is told."""
+    """A reply to the sender of a message."""
 
     message: ChatMessage
     text: str
@@ -87,7 +87,7 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class Verdict:
-    """What becomes of some messages; all of it is stored at once."""
+    """The verdict on some messages; all of it is stored in one transaction."""
 
     bot: str
     replies: list[Reply] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Verdict:
         return [start.happening for start in self.starts]
 
     def store(self, store: Store, found: Sequence[Accepted | Refused], now_ms: int) -> list[Change]:
-        """Store what goes with the accepted and refused messages, inside their transaction."""
+        """Store the threads and replies of the messages, inside their transaction."""
         for start, result in zip(self.starts, found, strict=True):
             self._note(store, start, result, now_ms)
         for reply in self.replies:
@@ -129,7 +129,7 @@ class Verdict:
             )
 
     def _answer(self, edit: Edit, answer: Answer) -> None:
-        """Give an answer to a question; the sender is told if another one was quicker."""
+        """Answer a question; reply to the sender if it was answered before."""
         try:
             answer_question(edit, answer.question_id, answer.message.text)
         except SchedulerError as error:
@@ -142,7 +142,7 @@ class Verdict:
 
 
 class Judge:
-    """Decides what becomes of the messages to one bot; it only reads, and remembers how many have come."""
+    """Decides what the messages to one bot do; writes nothing, and counts messages for the rate limits."""
 
     def __init__(self, bot: str, clock: Clock) -> None:
         self._bot = bot
@@ -153,7 +153,7 @@ class Judge:
         self._told: set[str] = set()
 
     def judge(self, store: Store, messages: Sequence[ChatMessage]) -> Verdict:
-        """Return what becomes of messages; who is permitted is read anew."""
+        """Return the verdict on messages; reads the permitted people again."""
         verdict = Verdict(self._bot)
         bot = find_bot(store, self._bot)
         if bot is None or not messages:
@@ -185,7 +185,7 @@ class Judge:
                 self._start(message, target, verdict)
 
     def _takes(self, sender: str) -> bool:
-        """Return whether a permitted person may send one more message now."""
+        """Return whether the rate limits allow one more message of a permitted person."""
         of_person = self._of_person.setdefault(sender, Allowance(*_OF_ONE_PERSON, self._clock))
         return of_person.take() and self._of_all.take()
 
@@ -218,7 +218,7 @@ class Judge:
     def _answers(
         store: Store, bot: ChatBot, message: ChatMessage, meant: Sequence[Target], verdict: Verdict
     ) -> bool:
-        """Return whether a message answers a question, or means to."""
+        """Return whether a message answers a question, or replies to an answered one."""
         jobs = {target.record.id for target in meant}
         asked = [
             (thread, question)
@@ -253,13 +253,13 @@ def _asked(store: Store, bot: str, channel: str) -> list[tuple[ChatThread, Quest
 
 
 def _is_being_used(store: Store, question: Question) -> bool:
-    """Return whether the run with the answer to a question waits or runs."""
+    """Return whether the run that got the answer to a question is waiting or running."""
     run = None if question.answer_run_id is None else store.runs.get(question.answer_run_id)
     return question.state is QuestionState.ANSWERED and (run is None or run.outcome is Outcome.RUNNING)
 
 
 def _clean(message: ChatMessage) -> ChatMessage:
-    """Return a message without what cannot be stored: halves of characters and NULs."""
+    """Return a message without lone surrogates and NULs, which cannot be stored."""
     text, name = (
         given.encode(errors="replace").decode().replace("\0", "")
         for given in (message.text, message.sender_name)
@@ -268,7 +268,7 @@ def _clean(message: ChatMessage) -> ChatMessage:
 
 
 def targets_of(store: Store, bot: str) -> list[Target]:
-    """Return the jobs that messages to a bot start, by the first such event of each conversation."""
+    """Return the jobs that messages to a bot start, with the first matching event for each conversation."""
     ids = [job_id for job_id, _, text in store.webhooks.jobs_with_events() if OnChat.kind in text]
     records = store.jobs.get_many(ids) if ids else {}
     return [
@@ -280,14 +280,14 @@ def targets_of(store: Store, bot: str) -> list[Target]:
 
 
 def is_meant(bot: ChatBot, event: OnChat, message: ChatMessage) -> bool:
-    """Return whether a message is from a person, and in a conversation, that an event names."""
+    """Return whether an event matches the person and the conversation of a message."""
     wanted = conversation_of(event.channel).id
     is_there = is_direct(bot.service, message) if wanted == DIRECT else wanted == message.channel
     return is_there and is_permitted(event.from_ or bot.permitted, message.sender, message.sender_name)
 
 
 def is_direct(service: ChatServiceName, message: ChatMessage) -> bool:
-    """Return whether a message was written in the conversation of one person with the bot."""
+    """Return whether a message is a direct message to the bot."""
     match service:
         case ChatServiceName.TELEGRAM:
             return message.channel == message.sender
@@ -308,7 +308,7 @@ def _stranger(bot: ChatBot, message: ChatMessage) -> Stranger:
 
 
 def read_parameters(declared: Mapping[str, str], text: str) -> tuple[Mapping[str, str], str]:
-    """Return the values of declared parameters, which stand as `name=value` at the beginning, and the rest."""
+    """Return the values of declared parameters, given as `name=value` at the start, and the rest."""
     values: dict[str, str] = {}
     rest = text
     while (found := _PAIR.match(rest)) is not None and found[1] in declared:

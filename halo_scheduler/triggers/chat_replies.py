@@ -1,4 +1,4 @@
-"""What people who started a run by chat are told: that it waits, what it asks, and how it ended."""
+"""The replies to people who started a run by chat: that it waits, its questions, and its result."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from halo_scheduler.store.store import Store
 from halo_scheduler.wording.chat import REPLACED, later_reply, question_reply, run_reply, waiting_reply
 
 _GONE = "The job"
-# A short wait is not worth a message.
+# No message is sent for a short wait.
 WAIT_MS = 5_000
 
 
 class News(NamedTuple):
-    """What a thread is told; it is closed unless the run still waits."""
+    """A reply to a thread; the thread is then closed unless the run still waits."""
 
     thread: ChatThread
     text: str
@@ -28,7 +28,7 @@ class News(NamedTuple):
     question_id: str | None = None
 
     def store(self, store: Store, now_ms: int) -> None:
-        """Store the answer with what it means for its thread, inside a transaction."""
+        """Store the reply and update its thread, inside a transaction."""
         thread = self.thread
         if self.closes:
             store.chat.close_thread(thread.event_id, self.question_id)
@@ -40,7 +40,7 @@ class News(NamedTuple):
 def news_of(
     store: Store, thread: ChatThread, now_ms: int, is_output_awaited: Callable[[str], bool]
 ) -> News | None:
-    """Return what a thread is told now; None if there is nothing new."""
+    """Return the next reply to a thread; None if there is nothing new."""
     name = _name(store, thread)
     question = None if thread.question_id is None else store.questions.get(thread.question_id)
     if question is not None and question.state is not QuestionState.OPEN:
@@ -62,7 +62,7 @@ def _after_answer(
 
 
 def _waiting(store: Store, thread: ChatThread, request: Request, name: str, now_ms: int) -> News | None:
-    """Return what the run of a message waits for, once, and only if that takes a while."""
+    """Return, once, a reply with what the run waits for; None for a short wait."""
     if thread.is_told or now_ms - thread.at < WAIT_MS:
         return None
     if request.at > now_ms:

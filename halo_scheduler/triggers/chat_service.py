@@ -1,4 +1,4 @@
-"""What a chat service is to the watcher of chat messages."""
+"""The interface between chat services and the watcher of chat messages."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from halo_scheduler.errors import SchedulerError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatMessage:
-    """A message that a person wrote to the bot or in a channel it can read; all of it is text from outside."""
+    """A message that a person wrote to the bot or in a channel it can read; all of it is untrusted text."""
 
     event_id: str
-    """Unique for ever: `telegram:<bot id>:<chat>:<message id>`, `slack:<team>:<channel>:<ts>`,
+    """Globally unique: `telegram:<bot id>:<chat>:<message id>`, `slack:<team>:<channel>:<ts>`,
     `discord:<channel>:<message id>`."""
     channel: str
     """The conversation, by the service's own id."""
     sender: str
     """The person, by the service's own id."""
     sender_name: str
-    """The person, as the service shows them."""
+    """The name of the person, as the service shows it."""
     text: str
     """Plain text; a leading mention of the bot is removed."""
     thread: str
@@ -30,10 +30,10 @@ class ChatMessage:
     """When it was written, in epoch milliseconds."""
 
 
-class ChatFault(SchedulerError):  # noqa: N818 - what a service says, not an error of this program
+class ChatFault(SchedulerError):  # noqa: N818 - a fault of a service, not an error of this program
     """The service cannot be used now.
 
-    `retry_after_s` says when to try again, `is_final` that the token or the rights are wrong.
+    `retry_after_s` is the time until a retry; `is_final` means that the token or its permissions are wrong.
     """
 
     def __init__(self, message: str, *, retry_after_s: float | None = None, is_final: bool = False) -> None:
@@ -57,19 +57,19 @@ class ChatService(Protocol):
     def listen(self, state: str, accept: Accept) -> None:
         """Receive messages until `close`; raise ChatFault.
 
-        `state` is what `accept` was given last, "" at first: it says from where to go on. With an empty state, messages
-        from before now do not count. Nothing is acknowledged to the service before `accept` returned. Bots' own
-        messages, edits and messages without text do not count.
+        `state` is the last one passed to `accept`, "" at first: listening continues from there. With an empty state,
+        earlier messages are ignored. Nothing is acknowledged to the service before `accept` has returned. Messages of
+        bots, edits and messages without text are ignored.
         """
 
     def send(self, channel: str, thread: str, text: str) -> None:
         """Post plain text as a reply; raise ChatFault.
 
-        It is never markup (escape it or switch parsing off); no mentions are resolved, no link previews made.
+        Markup must not take effect (escape it or turn parsing off); no mentions, no link previews.
         """
 
     def identity(self) -> str:
-        """Return the bot's name on the service, which proves the token; raise ChatFault."""
+        """Return the bot's name on the service, which checks the token; raise ChatFault."""
 
     def close(self) -> None:
-        """End `listen` from any thread, within a second."""
+        """Stop `listen` within a second; any thread may call it."""

@@ -27,7 +27,7 @@ LONGEST_MESSAGE = 1 << 20
 _CHUNK = 64 << 10
 _FOR_HANDSHAKE_S = 15.0
 _FOR_SENDING_S = 10.0
-# The library logs what is sent, tokens too.
+# The library logs all data it sends, including tokens.
 _NO_LOG = logging.getLogger("halo_scheduler.websockets")
 _NO_LOG.propagate = False
 _NO_LOG.setLevel(logging.CRITICAL + 1)
@@ -35,7 +35,7 @@ _ABNORMAL = 1006
 
 
 class SocketClosedError(ChatFault):
-    """The service has closed the connection; `code` says why, 1006 if it did not say."""
+    """The service closed the connection; `code` is the reason, 1006 if it gave none."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -48,9 +48,9 @@ class ChatSocket:
     def __init__(
         self, transport: Transport, address: Address, service: str, quoted: Callable[[str], str]
     ) -> None:
-        """Connect to an address that begins with http or https; ChatFault if that fails.
+        """Connect to an http or https address; ChatFault if that fails.
 
-        `quoted` makes a text of the service fit for a fault.
+        `quoted` prepares a text from the service for a fault.
         """
         self._quoted = quoted
         self._transport = transport
@@ -95,7 +95,7 @@ class ChatSocket:
         self._flush()
 
     def ping(self) -> None:
-        """Ask for a sign of life."""
+        """Send a ping; the pong shows that the connection is alive."""
         self._check_open()
         self._protocol.send_ping(b"")
         self._flush()
@@ -123,7 +123,7 @@ class ChatSocket:
         )
 
     def _read_until(self, deadline: float) -> bool:
-        """Take in what has arrived, answering pings; False if the deadline passes before anything does."""
+        """Read arrived data and answer pings; False if nothing arrives before the deadline."""
         self._transport.renew(max(deadline - monotonic(), 0))
         with self._faults():
             try:
@@ -136,10 +136,10 @@ class ChatSocket:
             self._has_ended = True
             self._protocol.receive_eof()
         self._take_frames(self._protocol.events_received())
-        # What follows takes no turn from others: it may wait for the database.
+        # The caller may wait for the database, so others get their turn first.
         self._transport.renew(None)
         self._flush()
-        if not self._arrived:  # What arrived before the end counts.
+        if not self._arrived:  # Data that arrived before the end is still delivered.
             self._check_open()
         return True
 

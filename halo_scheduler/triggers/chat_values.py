@@ -1,4 +1,4 @@
-"""Values in the JSON of chat services, whatever that contains."""
+"""Reads values from the JSON of chat services, which may contain anything."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def object_at(data: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
 
 
 def text_at(data: Mapping[str, Any], name: str) -> str:
-    """Return a text without lone surrogates, which cannot be stored; "" if there is none."""
+    """Return a text without lone surrogates, which cannot be stored; "" if the value is not text."""
     value = data.get(name)
     return value.encode(errors="replace").decode() if isinstance(value, str) else ""
 
 
 def name_at(data: Mapping[str, Any], name: str) -> str:
-    """Return a name that its owner may choose freely, without an @ in front, which marks names that are proved."""
+    """Return a freely chosen name without leading @, which marks names that are unique."""
     return _BEFORE_NAME.sub("", text_at(data, name)).rstrip()
 
 
 def id_at(data: Mapping[str, Any], name: str, form: re.Pattern[str]) -> str:
-    """Return an id of that form; "" if there is none."""
+    """Return an id of this form; "" if there is none."""
     value = text_at(data, name)
     return value if form.fullmatch(value) else ""
 

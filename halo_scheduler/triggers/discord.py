@@ -1,7 +1,7 @@
-"""Discord, through its gateway (version 10): messages come over a WebSocket that we open, replies go out as HTTP calls.
+"""Discord, through its gateway (version 10): messages arrive over a WebSocket that we open, replies are HTTP calls.
 
-The stored state names the session and the last event of it that was stored. So after an interruption, or a restart of
-this program, Discord sends everything since then; it keeps a session for some minutes.
+The stored state has the session and its last stored event. After an interruption or a restart of Halo, Discord sends
+all later events; it keeps a session for some minutes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from halo_scheduler.triggers.chat_values import id_at, name_at, number_at, objec
 
 _API = "https://discord.com/api/v10"
 _LONGEST_CONTENT = 2_000
-# What escaping makes too long is sent as a block of code, for whose fences there is room.
+# Text that becomes too long by escaping is sent as a code block; this leaves room for its fences.
 _LONGEST_REPLY = _LONGEST_CONTENT - 8
 _GUILD_MESSAGES, _DIRECT_MESSAGES, _MESSAGE_CONTENT = 1 << 9, 1 << 12, 1 << 15
 _INTENTS = _GUILD_MESSAGES | _DIRECT_MESSAGES | _MESSAGE_CONTENT
 _HELLO_S = 15.0
 _SHORTEST_HEARTBEAT_S = 1.0
 _LONGEST_HEARTBEAT_MS, _LONGEST_RESET_MS = 600_000.0, 86_400_000.0
-# Discord asks for a pause of random length before a new session.
+# Discord requires a pause of random length before a new session.
 _PAUSE_S = (1.0, 5.0)
 _SUPPRESS_EMBEDS = 1 << 2
 _DEFAULT, _REPLY = 0, 19
@@ -50,7 +50,7 @@ _FINAL_CLOSES = {
     4010: "Discord does not accept this connection; update Halo Scheduler",
     4011: "the bot is in too many Discord servers; use a bot of its own for Halo Scheduler",
     4012: "Discord does not support this version of its gateway any more; update Halo Scheduler",
-    4013: "Discord does not know what the bot asks to receive; update Halo Scheduler",
+    4013: "Discord rejects the events that the bot subscribes to; update Halo Scheduler",
     4014: f"the bot may not read messages; switch on Message Content Intent at {_PORTAL}, under Bot",
 }
 _LOST_CLOSES = frozenset({4003, 4007, 4009})
@@ -65,7 +65,7 @@ _REFUSALS = {
 
 
 class _Op(IntEnum):
-    """The kinds of messages of the gateway."""
+    """The opcodes of the gateway."""
 
     DISPATCH = 0
     HEARTBEAT = 1
@@ -82,14 +82,14 @@ class _SessionLostError(Exception):
 
 
 def open_service(token: str, *, api: str = _API) -> Discord:
-    """Return the bot with this token; ChatFault if it is none."""
+    """Return the bot with this token; ChatFault if the token is invalid."""
     agent = f"DiscordBot (halo-scheduler, {version('halo-scheduler')})"
     return Discord(token, ChatLink("Discord", api, user_agent=agent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Session:
-    """What can be resumed: a session up to its event `seq`."""
+    """A session that can be resumed after its event `seq`."""
 
     id: str
     url: str
@@ -98,7 +98,7 @@ class _Session:
 
     @classmethod
     def read(cls, state: str) -> Self | None:
-        """Return a session from its text; None if it is none."""
+        """Read a session from its text; None if the text is invalid."""
         data = parsed_object(state) or {}
         return cls.of(data, data.get("bot"), data.get("seq"))
 
@@ -147,13 +147,13 @@ class Discord:
         return self._link.quoted(text_at(self._call("GET", "users/@me").data, "username"))
 
     def close(self) -> None:
-        """End everything; see ChatService."""
+        """Close all connections; see ChatService."""
         self._link.close()
 
     # --- Connections ---------------------------------------------------------------------------------
 
     def _connect(self, session: _Session | None, accept: Accept) -> _Session | None:
-        """Receive over one connection, in a new session if the old one is gone; return what can be resumed."""
+        """Receive over one connection, in a new session if the old one is gone; return the session to resume."""
         if session is not None:
             with suppress(_SessionLostError):
                 return self._attend(session, accept)
@@ -177,7 +177,7 @@ class Discord:
         return gateway.session
 
     def _url(self, session: _Session | None) -> str:
-        """Return where to connect: where the session is, unless nobody answered there the last time."""
+        """Return the URL to connect to: the session's own, unless it did not answer last time."""
         if session is not None and not self._is_elsewhere:
             self._is_elsewhere = True
             return session.url.rstrip("/") + "/"
@@ -204,7 +204,7 @@ class Discord:
 
 
 class _Gateway:
-    """One connection: keeps it alive, and takes in messages."""
+    """One connection: keeps it alive and receives messages."""
 
     def __init__(self, socket: ChatSocket, session: _Session | None, token: str, accept: Accept) -> None:
         self.session = session
@@ -212,12 +212,12 @@ class _Gateway:
         self._token = token
         self._accept = accept
         self._interval_s = self._begin_s()
-        # So that a million programs do not beat at once after Discord was away.
+        # So that a million clients do not send heartbeats at once after an outage of Discord.
         self._beats_at = monotonic() + self._interval_s * random.random()  # noqa: S311 - no secret
         self._is_answered = True
 
     def attend(self) -> None:
-        """Take in what comes until Discord wants another connection; _SessionLostError if also another session."""
+        """Receive until Discord requests a new connection; _SessionLostError if it requests a new session too."""
         self._greet()
         while True:
             data = self._next()
@@ -235,14 +235,14 @@ class _Gateway:
                         return
                     raise _SessionLostError
                 case _:
-                    continue  # Later versions may send more.
+                    continue  # Later versions may send further opcodes.
 
     def _begin_s(self) -> float:
-        """Return the interval of heartbeats, which Discord says first."""
+        """Return the interval of heartbeats, which Discord sends first."""
         hello = self._socket.receive(_HELLO_S)
         interval_ms = number_at(object_at(hello or {}, "d"), "heartbeat_interval", _LONGEST_HEARTBEAT_MS)
         if hello is None or hello.get("op") != _Op.HELLO or interval_ms is None:
-            raise ChatFault("Discord opened a connection, but did not say hello on it")
+            raise ChatFault("Discord opened a connection but sent no hello")
         return max(interval_ms / 1_000, _SHORTEST_HEARTBEAT_S)
 
     def _greet(self) -> None:
@@ -256,7 +256,7 @@ class _Gateway:
         self._say(_Op.IDENTIFY, {"token": self._token, "intents": _INTENTS, "properties": about})
 
     def _next(self) -> Mapping[str, Any]:
-        """Return what comes next; send heartbeats meanwhile."""
+        """Return the next message; send heartbeats meanwhile."""
         while True:
             left_s = self._beats_at - monotonic()
             if left_s > 0 and (data := self._socket.receive(left_s)) is not None:
@@ -277,7 +277,7 @@ class _Gateway:
     # --- Events --------------------------------------------------------------------------------------
 
     def _dispatch(self, event: Mapping[str, Any]) -> None:
-        """Take in an event; only then it counts as received."""
+        """Process an event; only then does it count as received."""
         data, seq = object_at(event, "d"), event.get("s")
         if event.get("t") == "READY":
             self._take_session(data, seq)
@@ -295,13 +295,13 @@ class _Gateway:
         given = {"id": data.get("session_id"), "url": data.get("resume_gateway_url")}
         session = _Session.of(given, object_at(data, "user").get("id"), seq)
         if session is None:
-            raise ChatFault("Discord began a session without saying which")
+            raise ChatFault("Discord began a session without an id")
         self._accept([], session.text())
         self.session = session
 
 
 def _message(data: Mapping[str, Any], bot: str) -> ChatMessage | None:
-    """Return what a person wrote; None for anything else."""
+    """Return the message of a person; None for other events."""
     author = object_at(data, "author")
     number, channel, sender = id_at(data, "id", _ID), id_at(data, "channel_id", _ID), id_at(author, "id", _ID)
     text = re.sub(rf"\A\s*<@!?{bot}>[\s,:]*", "", text_at(data, "content")).strip()
@@ -325,14 +325,14 @@ def _message(data: Mapping[str, Any], bot: str) -> ChatMessage | None:
 
 
 def _thread(data: Mapping[str, Any], bot: str) -> str:
-    """Return the message that the bot had replied to with what is answered here; "" if this answers nothing of it."""
+    """If this is a reply to the bot's reply, return the message that the bot replied to; else ""."""
     answered = object_at(data, "referenced_message")
     is_ours = text_at(object_at(answered, "author"), "id") == bot
     return id_at(object_at(answered, "message_reference"), "message_id", _ID) if is_ours else ""
 
 
 def _content(text: str) -> str:
-    """Return plain text so that Discord shows it as it is; as a block of code if escaping makes it too long."""
+    """Escape plain text for Discord; return a code block if escaping makes it too long."""
     escaped = _URL_OR_MARKUP.sub(_escaped, text)
     if len(escaped) <= _LONGEST_CONTENT:
         return escaped

@@ -1,4 +1,4 @@
-"""Watches files: a run starts when files appear in a folder, change or vanish."""
+"""Watches folders: a run starts when files appear, change or vanish."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from halo_scheduler.triggers.watching import AnyEvent, Key, Link, Watched
 
 _LOG = logging.getLogger(__name__)
-# Reading a folder, which rests now and then itself, takes at most a sixth of the time, however many files there are.
+# Reading folders takes at most a sixth of the time, however many files there are; the reads also pause in between.
 _REST_FACTOR = 5
 _SHORTEST_REST_MS = 50
-# A folder in which only other files change is read less and less often.
+# A folder in which only unmatched files change is read less and less often.
 _LONGEST_REST_MS = 1_000
 _STORM_REST_MS = 250
 _SHORTEST_POLL_MS, _LONGEST_POLL_MS = 10_000, 30_000
-# Followed folders are read nevertheless: one that was renamed is reported no more.
+# Watched folders are polled too: nothing is reported of a folder once it is renamed.
 _SAFE_POLL_MS = 30_000
 _RETRY_MS = 5_000
 _MOST_FRUITLESS = 5
-# A job may start itself so often, for instance by moving a file on step by step; from then on it is slowed.
+# How often a job may start itself, for instance by moving a file from step to step, before it is slowed down.
 _FREE_ROUNDS = 10
 _FIRST_DELAY_MS, _LONGEST_DELAY_MS, _MOST_DOUBLINGS = 10_000, 600_000, 6
 _LONGEST_CLOSE_S = 1.0
@@ -52,14 +52,14 @@ def refusal(_event: AnyEvent) -> str:
 
 
 class FileWatcher:
-    """Watches the folders of all events on one thread, which begins with the first of them."""
+    """Watches the folders of all events on one thread, which starts with the first event."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._wanted: Sequence[Watched] = ()
         self._woken = threading.Event()
         self._is_over = False
-        # A daemon thread: a drive that does not answer must not keep the program from exiting.
+        # A daemon thread: an unresponsive drive must not keep the program from exiting.
         self._thread = threading.Thread(target=self._run, name="halo-files", daemon=True)
 
     def follow(self, entries: Sequence[Watched]) -> None:
@@ -83,15 +83,15 @@ class FileWatcher:
             self._woken.clear()
             try:
                 rest_ms = rounds.turn(self._wanted)
-            except Exception:  # noqa: BLE001 - the other folders are watched all the same
-                _LOG.exception("Folders could not be watched.")
+            except Exception:  # noqa: BLE001 - the other folders are still watched
+                _LOG.exception("Watching folders failed.")
                 rest_ms = _RETRY_MS
             self._woken.wait(rest_ms / 1_000)
         rounds.close()
 
 
 class _Unsent(NamedTuple):
-    """Files to report, and what is known once that is stored."""
+    """Files to report, and the known files once the report is stored."""
 
     happenings: list[Happening]
     known: dict[str, int]
@@ -100,7 +100,7 @@ class _Unsent(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """The state of one event: what is known of its files, and when to look again."""
+    """The state of one event: its known files, and when to read its folder again."""
 
     watched: Watched
     event: OnFile
@@ -109,18 +109,18 @@ class _Watch:
     look_at: int
     not_before: int
     heard: str = ""
-    """The folder whose changes are reported: its own, or the nearest one there is."""
+    """The folder that is watched: its own, or the nearest existing parent."""
     is_silent: bool = False
     is_reading: bool = False
     is_storm: bool = False
     cost_ms: int = 0
     fruitless: int = 0
     own_work: int = 0
-    """How many reports in a row were about files that the job itself wrote."""
+    """How many consecutive reports were about files that the job itself wrote."""
     fault: str = ""
     """Why its folder cannot be read."""
     is_slowed: bool = False
-    """Whether its own runs start it again and again."""
+    """Whether its own runs start it repeatedly."""
     unsent: _Unsent | None = None
 
     @property
@@ -129,7 +129,7 @@ class _Watch:
 
 
 class FileRounds:
-    """Looks at folders when something may have changed in them, and reports what has settled."""
+    """Reads folders in which something may have changed, and reports the files that have settled."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class FileRounds:
         reports_changes: Callable[[str], bool],
         wake: Callable[[], None],
     ) -> None:
-        """`reports_changes` tells of which folders there are events; `wake` is called when a turn is due at once."""
+        """`reports_changes` returns whether a folder can be watched; `wake` is called when a turn is due at once."""
         self._link = link
         self._clock = link.clock
         self._events = events
@@ -151,7 +151,7 @@ class FileRounds:
         self._readings: queue.SimpleQueue[tuple[_Watch, Listing | FolderError]] = queue.SimpleQueue()
 
     def turn(self, wanted: Sequence[Watched]) -> int:
-        """Do what is due; return after how many milliseconds to come again, sooner if woken."""
+        """Read the folders that are due; return the milliseconds until the next turn."""
         if wanted is not self._followed and not self._adopt(wanted):
             return _RETRY_MS
         self._take_hints(self._events.take())
@@ -176,12 +176,12 @@ class FileRounds:
     # --- What to watch -------------------------------------------------------------------------------
 
     def _adopt(self, wanted: Sequence[Watched]) -> bool:
-        """Take over what to watch; return whether what was seen last could be read."""
+        """Apply the events to watch; return whether the stored state could be read."""
         try:
             states = self._link.states()
             self._watches = {(item.job_id, item.key): self._kept_or_new(item, states) for item in wanted}
         except StoreUnavailableError as error:
-            _LOG.debug("What was seen last cannot be read yet: %s", error)
+            _LOG.debug("The state of watched folders cannot be read yet: %s", error)
             return False
         self._followed = wanted
         self._troubles.keep_only(wanted)
@@ -205,7 +205,7 @@ class FileRounds:
         return _Watch(watched, event, path, tracker, self._clock.monotonic_ms(), self._clock.monotonic_ms())
 
     def _listen(self) -> None:
-        """Let changes be reported where that is possible, and look once more at what is new."""
+        """Subscribe to changes where possible, and read new folders once more."""
         folders: dict[str, bool] = {}
         for watch in self._watches.values():
             if watch.heard:
@@ -241,7 +241,7 @@ class FileRounds:
             self._take(watch, self._read(watch))
 
     def _read_silent(self, watch: _Watch) -> None:
-        """Read a folder on a drive that may not answer, on a thread of its own."""
+        """Read a folder on a drive that may not respond, on a separate thread."""
         self._readings.put((watch, self._read(watch)))
         self._wake()
 
@@ -256,7 +256,7 @@ class FileRounds:
             watch.cost_ms = self._clock.monotonic_ms() - began_at
 
     def _take(self, watch: _Watch, reading: Listing | FolderError) -> None:
-        """Compare what was read with what is known, report what has settled, and plan the next look."""
+        """Compare the listing with the known files, report settled ones, and plan the next read."""
         now = self._clock.monotonic_ms()
         is_readable = isinstance(reading, Listing)
         watch.fault = "" if isinstance(reading, Listing) else str(reading)
@@ -276,7 +276,7 @@ class FileRounds:
         watch.look_at = max(look_at, watch.not_before)
 
     def _report(self, watch: _Watch, listing: Listing) -> int | None:
-        """Report what has settled; return when something else will have."""
+        """Report settled files; return when the next ones settle."""
         if watch.tracker is None:
             self._send(watch, _Unsent([], marks_of(watch.event, listing), listing.device))
             return None
@@ -295,7 +295,7 @@ class FileRounds:
         return finding.next_at
 
     def _held_until(self, watch: _Watch, finding: Finding, moment: Moment) -> int:
-        """Return until when to hold back files that the job itself wrote: it would start itself for ever."""
+        """Return until when to delay a report of files that the job itself wrote: it could start itself forever."""
         written_at = [moment.now_ms - age_ms for age_ms in finding.ages_ms]
         if not self._link.was_running(watch.watched.job_id, written_at):
             watch.own_work, watch.is_slowed = 0, False
@@ -311,7 +311,7 @@ class FileRounds:
         return until
 
     def _send(self, watch: _Watch, unsent: _Unsent) -> None:
-        """Store files to report together with what is known then; keep them if that fails."""
+        """Store files to report together with the new known files; keep them if that fails."""
         device = unsent.device
         try:
             self._link.report(unsent.happenings, {watch.key: pack(watch.event, unsent.known, device)})
@@ -326,13 +326,13 @@ class FileRounds:
             watch.tracker.accept(unsent.known)
 
     def _trouble_of(self, watch: _Watch) -> str:
-        """Return why an event is not watched as it should be; "" if it is."""
+        """Return the trouble with watching an event; "" for none."""
         if watch.fault:
             return watch.fault
         if watch.is_slowed:
-            return f"its own runs write the files in {watch.event.path} that start it, so it starts less and less often"
+            return f"its own runs change the files in {watch.event.path} that start it, so its starts are delayed"
         reason = self._events.fault(watch.heard)
-        return f"changes in {watch.event.path} are noticed late: {reason}" if reason else ""
+        return f"changes in {watch.event.path} are detected late: {reason}" if reason else ""
 
 
 def _happening(watch: _Watch, names: Sequence[str], now_ms: int) -> Happening:
@@ -346,7 +346,7 @@ def _happening(watch: _Watch, names: Sequence[str], now_ms: int) -> Happening:
 
 
 def _nearest_folder(path: str) -> str:
-    """Return the folder at a path, or the nearest one above it that there is."""
+    """Return the folder at a path, or its nearest existing parent."""
     while not os.path.isdir(path) and path != os.path.dirname(path):  # noqa: PTH112, PTH120 - may be of bad form
         path = os.path.dirname(path)  # noqa: PTH120
     return path

@@ -1,4 +1,4 @@
-"""Webhooks: the listener, a web server on threads of its own in the process of the engine."""
+"""The webhook listener: a web server on its own threads in the engine's process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from halo_scheduler.triggers.webhooks import Intake
 
 _LOG = logging.getLogger(__name__)
-# What waitress says repeats what clients send, as often as they like.
+# The messages of waitress repeat data from clients, who could fill the log.
 _NO_LOG = logging.getLogger("halo_scheduler.waitress")
 _NO_LOG.propagate = False
 _NO_LOG.addHandler(logging.NullHandler())
@@ -42,10 +42,10 @@ _STATUS = re.compile(r"/status/([^/]*)")
 _BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
 _WRONG_METHOD = Answer(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "use POST for /hook and GET for /status"})
 
-# As many requests are stored in one transaction at most.
+# The most requests in one transaction.
 _THREADS = 24
 _MOST_CONNECTIONS = 100
-# A limit of waitress is the first size it refuses.
+# waitress refuses sizes from its limit on.
 _MOST_BODY_BYTES = 1_000_000 + 1
 _MOST_HEADER_BYTES = 16 << 10
 # Enough for the largest body in chunks of 128 bytes.
@@ -61,7 +61,7 @@ _RETRIES_S = (0.2, 1.0, 5.0, 15.0)
 
 
 class _Parser(HTTPRequestParser):
-    """Refuses a body whose end could be read in two ways: a program in front of Halo may read the other one.
+    """Refuses a body of ambiguous length: a proxy in front of Halo may read another length.
 
     It also refuses many tiny chunks and long lines between chunks: their bytes cost waitress the most time.
     """
@@ -79,14 +79,14 @@ class _Parser(HTTPRequestParser):
 
     def parse_header(self, header_plus: bytes) -> None:
         super().parse_header(header_plus)
-        # waitress takes the encoding away where it reads it.
+        # waitress removes the header once it has read it.
         is_ignored = "TRANSFER_ENCODING" in self.headers
         if is_ignored or (self.chunked and "CONTENT_LENGTH" in self.headers):
             raise ParsingError("the length of the body is ambiguous")
 
 
 class _Task(WSGITask):
-    """Closes the connection after a refusal, so that clients without an address cannot keep others out."""
+    """Closes the connection after a refusal, so that clients without a valid address cannot occupy it."""
 
     logger = _NO_LOG
 
@@ -97,9 +97,10 @@ class _Task(WSGITask):
 
 
 class Channel(HTTPChannel):
-    """A connection that knows since when it waits for its client.
+    """A connection with a timer for slow clients.
 
-    After a refusal it reads on for a while and drops what it reads: a client that still sends would lose the answer.
+    After a refusal it reads on for a while and drops the data: otherwise a client that still sends would lose the
+    response.
     """
 
     logger = _NO_LOG
@@ -118,13 +119,13 @@ class Channel(HTTPChannel):
         self.waits_since = time.monotonic()
 
     def is_slow(self, for_header_s: float, for_body_s: float) -> bool:
-        """Return whether its client has taken too long to send a request, or to begin the next one."""
+        """Return whether its client takes too long to send a request, or to begin the next one."""
         has_header = self.request is not None and self.request.headers_finished
         limit_s = for_body_s if has_header else for_header_s
         return not self.requests and time.monotonic() - self.waits_since > limit_s
 
     def cut(self) -> None:
-        """Close the connection, on the thread of the server."""
+        """Close the connection, on the server's thread."""
         self._is_draining = True
         self.handle_close()
 
@@ -159,10 +160,10 @@ class _Threads(ThreadedTaskDispatcher):
 
 
 class Listener:
-    """Listens at one place until it is closed; tries again as long as the place is in use."""
+    """Listens on one address until it is closed; retries while the address is in use."""
 
     def __init__(self, place: Place, intake: Intake, clock: Clock, note_fault: Callable[[str], None]) -> None:
-        """`note_fault` gets, on any thread, why it does not listen; "" once it does."""
+        """`note_fault` is called on any thread with the reason why it does not listen; "" once it does."""
         self._place = place
         self._intake = intake
         self._clock = clock
@@ -175,13 +176,13 @@ class Listener:
         self._thread = threading.Thread(target=self._run, name="halo-webhooks", daemon=True)
 
     def start(self) -> None:
-        """Listen from now on, if the place is free."""
+        """Start listening, if the address is free."""
         self._intake.start()
         self._listening = self._try()
         self._thread.start()
 
     def close(self, timeout_s: float) -> None:
-        """Stop listening; what was received is still answered, which is not waited for longer than this."""
+        """Stop listening; wait at most this long until received requests have been answered."""
         with self._lock:
             self._closing.set()
             if self._server is not None:
@@ -200,13 +201,13 @@ class Listener:
             self._intake.close()
 
     def _wait_for_place(self) -> None:
-        """Try until the place is free, or it is closed."""
+        """Retry until the address is free or the listener is closed."""
         retries = iter(_RETRIES_S)
         while self._listening is None and not self._closing.wait(next(retries, _RETRIES_S[-1])):
             self._listening = self._try()
 
     def _try(self) -> socket.socket | None:
-        """Return a listening socket, or None after noting what is wrong."""
+        """Return a listening socket, or None after storing the fault."""
         try:
             return _listening_socket(self._place)
         except OSError as error:
@@ -240,7 +241,7 @@ class Listener:
 
     def _end(self, server: _Server, threads: _Threads, channels: dict[int, Any]) -> None:
         wasyncore.dispatcher.close(server)
-        # Its threads pull the trigger, which must not be closed before.
+        # Its threads use the trigger, so it is closed after them.
         threads.shutdown(timeout=_TO_END_S)
         with self._lock:
             self._server = None
@@ -248,7 +249,7 @@ class Listener:
         wasyncore.close_all(channels)
 
     def _note(self, fault: str) -> None:
-        """Store whether it listens, for everyone who shows what is open."""
+        """Store whether it listens, for the window and the terminal."""
         state = ListenerState(place=self._place, since=self._clock.now_ms(), fault=fault)
         self._state = state
         self._note_fault(fault)
@@ -300,7 +301,7 @@ def _adjustments() -> Adjustments:
 
 
 def _cut_slow(channels: Sequence[Channel]) -> None:
-    """Close the connections of slow clients, sooner if many are open."""
+    """Close the connections of slow clients; earlier if many are open."""
     is_busy = len(channels) > _MOST_CONNECTIONS // 2
     limits = (_FOR_HEADER_IF_BUSY_S, _FOR_BODY_IF_BUSY_S) if is_busy else (_FOR_HEADER_S, _FOR_BODY_S)
     for channel in channels:

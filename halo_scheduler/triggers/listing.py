@@ -1,4 +1,4 @@
-"""The files of a folder, as they are and as they were seen last."""
+"""The files of a folder, now and as they were last seen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARK_LIMIT = 1 << 64
 _NS_PER_MS = 1_000_000
 _STRIDE = 100
 _REST_S = 0.000_1
-# With all that ends a line for some program: Python splits text also at a few characters beyond ASCII.
+# All characters that end a line for some program: Python also splits at a few beyond ASCII.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _VERSION = "1"
 _LONGEST_COMMENT = 64
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 def gently(items: Iterable[T]) -> Iterator[T]:
-    """Yield items with short rests: a thread that needs Python for a moment would wait 5 ms each time otherwise."""
+    """Yield items with short sleeps: another thread would otherwise wait 5 ms for the interpreter each time."""
     for index, item in enumerate(items, 1):
         if not index % _STRIDE:
             sleep(_REST_S)
@@ -42,11 +42,11 @@ def gently(items: Iterable[T]) -> Iterator[T]:
 
 
 class FolderError(OSError):
-    """A folder cannot be read; the text says why, as a sentence."""
+    """A folder cannot be read; the message is a sentence."""
 
 
 class Sight(NamedTuple):
-    """A file as it was seen: a mark that changes with size and mtime, and when it changed last."""
+    """A file as last seen: a mark that changes with size and mtime, and the time of its last change."""
 
     mark: int
     changed_at: int
@@ -54,7 +54,7 @@ class Sight(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The matching files of a folder; the sight is None for a file that is known by its name alone."""
+    """The matching files of a folder; the sight is None for a file whose name alone was read."""
 
     files: Mapping[str, Sight | None] = field(default_factory=dict)
     device: int = 0
@@ -62,13 +62,13 @@ class Listing:
     """When the folder itself changed last: a file appeared or vanished."""
     is_there: bool = True
     has_exact_times: bool = True
-    """Whether the times of files are by the clock of this computer."""
+    """Whether the clock of this computer sets the times of files."""
 
 
 def list_files(event: OnFile, known: Mapping[str, int], *, has_exact_times: bool = True) -> Listing:
     """Return the files that match an event; `FolderError` if the folder cannot be read.
 
-    Only regular files count: links could lead out of the folder. Files that are known by name are not examined.
+    Only regular files count: links could lead out of the folder. Files whose names are known are not examined.
     """
     path = os.path.expanduser(event.path)  # noqa: PTH111 - a Path would raise where there is no home
     files: dict[str, Sight | None] = {}
@@ -108,7 +108,7 @@ def _folder_files(path: str, event: OnFile, known: Mapping[str, int]) -> Iterato
 
 
 def _one_file(seen: os.stat_result) -> Iterator[tuple[str, Sight | None]]:
-    """Yield the file at a path that is no folder; its name is empty."""
+    """Yield the file at a path that is not a folder; its name is empty."""
     if stat.S_ISREG(seen.st_mode):
         yield "", _sight(seen)
 
@@ -120,7 +120,7 @@ def _sight(seen: os.stat_result) -> Sight:
 
 
 def marks_of(event: OnFile, listing: Listing) -> dict[str, int]:
-    """Return the files of a folder as known, none of which is to be reported."""
+    """Return all files of a folder as known, so that none is reported."""
     reads_all = event.on is FileEvent.CHANGES
     return {
         name: sight.mark if sight is not None and reads_all else 0
@@ -129,7 +129,7 @@ def marks_of(event: OnFile, listing: Listing) -> dict[str, int]:
 
 
 def pack(event: OnFile, known: Mapping[str, int], device: int) -> str:
-    """Return what is known as a short text: 100 000 names take some 400 KB."""
+    """Return the known files as a compact text: 100 000 names take about 400 KB."""
     names = "\0".join(known).encode(errors="surrogateescape")
     marks = struct.pack(f"<{len(known)}Q", *known.values()) if event.on is FileEvent.CHANGES else b""
     body = b64encode(zlib.compress(names + marks, 1)).decode("ascii")
@@ -137,7 +137,7 @@ def pack(event: OnFile, known: Mapping[str, int], device: int) -> str:
 
 
 def unpack(event: OnFile, state: str) -> tuple[dict[str, int], int] | None:
-    """Return what was known, and on which device; None if that was about another event, or is unreadable."""
+    """Return the known files and their device; None if the text is unreadable or belongs to another event."""
     try:
         version, fingerprint, device, count, length, body = state.split(" ")
         if (version, fingerprint) != (_VERSION, _fingerprint(event)):
@@ -157,7 +157,7 @@ def _fingerprint(event: OnFile) -> str:
 
 
 def input_of(folder: str, names: Sequence[str]) -> bytes:
-    """Return the input of a run: one path per line, and a comment with the number of those it has no room for."""
+    """Return the input of a run: one path per line, and a comment with the number of omitted paths."""
     lines: list[bytes] = []
     room = MOST_INPUT_BYTES - _LONGEST_COMMENT
     for index, name in enumerate(gently(names)):

@@ -1,4 +1,4 @@
-"""What clients send to webhooks, the checks of it, and the answers."""
+"""The requests of webhook clients, their checks, and the responses."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from halo_scheduler.triggers.signatures import Delivery, SignatureError, verify
 
 _MOST_FIELDS = 1_000
 _NO_DELIVERY = Delivery(b"", 0)
-# Requests per second, and how many at once after a rest.
+# Requests per second, and the largest burst.
 _OF_ALL, _OF_ONE_JOB, _WRONG = (1_000, 2_000), (50, 200), (20, 100)
 
 
 class Answer(NamedTuple):
-    """What a client is answered."""
+    """A response to a client."""
 
     status: HTTPStatus
     data: Mapping[str, object]
 
 
-# The same for a token that is wrong, of a job that is gone, and of one that has no webhook any more.
+# The same response for a wrong token, for a removed job, and for a job whose webhook was removed.
 NOT_FOUND = Answer(HTTPStatus.NOT_FOUND, {"error": "there is no such webhook"})
-NO_STORE = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "nothing can be stored now; try again later"})
+NO_STORE = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "requests can't be stored now; try again later"})
 NO_KEY = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "the signature cannot be checked now"})
-CLOSING = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "Halo stops listening; try again later"})
-FAULT = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "this could not be processed"})
-RECEIVED = Answer(HTTPStatus.CONFLICT, {"error": "this was received before"})
+CLOSING = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "Halo is closing its port; try again later"})
+FAULT = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the request could not be processed"})
+RECEIVED = Answer(HTTPStatus.CONFLICT, {"error": "this request was received before"})
 NOT_SIGNED = Answer(HTTPStatus.UNAUTHORIZED, {"error": "the signature is missing, wrong or too old"})
 _TOO_MANY = Answer(HTTPStatus.TOO_MANY_REQUESTS, {"error": "too many requests; try again later"})
 _TOO_MANY_WAIT = Answer(
@@ -65,7 +65,7 @@ class Post(NamedTuple):
     body: bytes
     query: str
     key: str | None = None
-    """The key of its signature, once it was read."""
+    """The key of its signature, once it has been read."""
 
 
 class StatusQuestion(NamedTuple):
@@ -76,21 +76,21 @@ class StatusQuestion(NamedTuple):
 
 
 class KeyWanted(NamedTuple):
-    """A post is to be asked again with the key of its signature, which may take long to read."""
+    """The signature needs its key, which may take long to read; judge the post again with it."""
 
     post: Post
     read: Callable[[], str]
 
 
 class Checked(NamedTuple):
-    """A post that only has to be stored."""
+    """A valid post, to be stored."""
 
     happening: Happening
     delivery: Delivery
 
     @property
     def mark(self) -> tuple[str, bytes] | None:
-        """What tells a signed post from all others; None if it cannot be recognised."""
+        """What identifies a signed post against replay; None if nothing does."""
         return (self.happening.job_id, self.delivery.digest) if self.delivery.digest else None
 
 
@@ -98,7 +98,7 @@ Reply = Answer | KeyWanted
 
 
 class Allowance:
-    """Limits how often something happens: a number per second, and some more at once after a rest."""
+    """A rate limit: a number per second, with bursts after a pause."""
 
     def __init__(self, per_second: float, at_once: int, clock: Clock) -> None:
         self._per_ms = per_second / SECOND_MS
@@ -108,7 +108,7 @@ class Allowance:
         self._counted_at = clock.monotonic_ms()
 
     def take(self) -> bool:
-        """Return whether it may happen once more now."""
+        """Return whether one more is allowed now."""
         now_ms = self._clock.monotonic_ms()
         self._left = min(self._most, self._left + (now_ms - self._counted_at) * self._per_ms)
         self._counted_at = now_ms
@@ -119,7 +119,7 @@ class Allowance:
 
 
 class Allowances:
-    """The allowances of a listener; they grow with the number of webhooks, not with what clients send."""
+    """The rate limits of a listener; memory grows with the number of webhooks, not with requests."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -128,7 +128,7 @@ class Allowances:
         self._by_job: dict[str, Allowance] = {}
 
     def take_wrong(self) -> bool:
-        """Return whether one more wrong token is answered as such."""
+        """Return whether one more wrong token gets its own response."""
         return self._wrong.take()
 
     def take(self, job_id: str) -> bool:
@@ -138,7 +138,7 @@ class Allowances:
 
 
 class Judge:
-    """Decides what becomes of requests; it only reads."""
+    """Decides the response to requests; writes nothing."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
@@ -146,7 +146,7 @@ class Judge:
         self._allowances = Allowances(clock)
 
     def judge(self, store: Store, request: Post | StatusQuestion) -> Reply | Checked:
-        """Return the reply to a request, or a post that is to be stored."""
+        """Return the response to a request, or a post to store."""
         webhook = _find(store, request.token)
         record = None if webhook is None else store.jobs.get(webhook.job_id)
         key = None if record is None else _key_of(record)
@@ -193,7 +193,7 @@ class Judge:
 
 
 def answer_to(found: Accepted | Refused) -> Answer:
-    """Return the answer to a post that was stored, or refused by its job."""
+    """Return the response to a post that was stored, or refused by its job."""
     if isinstance(found, Refused):
         if found.reason is SkipReason.AT_CAPACITY:
             return _TOO_MANY_WAIT
@@ -237,12 +237,12 @@ def _state_of(store: Store, job_id: str, run_id: str) -> Answer:
 
 
 def read_parameters(declared: Mapping[str, str], post: Post) -> Mapping[str, str]:
-    """Return the values that a post has for declared parameters: of a JSON body, and of the query before these."""
+    """Return the values of declared parameters: from the query, or else from a JSON body."""
     if not declared:
         return {}
     given: dict[str, object] = _read_object(post)
     try:
-        # WSGI has the bytes of a query as Latin-1.
+        # WSGI decodes the bytes of a query as Latin-1.
         query = post.query.encode("latin-1").decode()
         given |= parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except ValueError:
@@ -263,11 +263,11 @@ def require_visible(declared: Mapping[str, str], values: Mapping[str, str]) -> M
 
 
 def _read_object(post: Post) -> dict[str, object]:
-    """Return the object that a body is in JSON; an empty one if it is something else."""
+    """Return the JSON object in a body; an empty one if the body is something else."""
     if not post.body.lstrip().startswith(b"{"):
         return {}
     try:
-        # Numbers stay as they were written.
+        # Numbers keep their spelling.
         found = json.loads(post.body, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
         if post.headers.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() == "application/json":

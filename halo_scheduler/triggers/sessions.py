@@ -1,4 +1,4 @@
-"""Watches the session: boots, logins, waking up, unlocking, the network and mains power start runs."""
+"""Watches the session: boots, logins, wake-ups, unlocking, the network and AC power start runs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _RETRY_S = 5.0
-# A bus that was restarted is followed again after this time.
+# After a restart of the bus, it reconnects after this time.
 _FOLLOW_AGAIN_S = 60.0
 _LONGEST_CLOSE_S = 1.0
-# A desktop tells of one unlocking in several ways.
+# Desktops report one unlock with several signals.
 _SAME_UNLOCK_MS = 5_000
 _STATES = {SessionEvent.NETWORK, SessionEvent.MAINS}
 _HINTS = {
@@ -117,7 +117,7 @@ def _missing(event: SessionEvent, senses: Senses) -> str:
 
 
 class SessionWatcher:
-    """Watches all events of sessions: one thread waits for signals, another one reports."""
+    """Watches all session events: one thread waits for signals, another one reports."""
 
     def __init__(
         self,
@@ -156,14 +156,14 @@ class SessionWatcher:
                 is_done, interest = self._rounds.report(), self._rounds.interest
                 self._observer.follow(interest)
                 rest_s = (_FOLLOW_AGAIN_S if interest else 0) if is_done else _RETRY_S
-            except Exception:  # noqa: BLE001 - later events are reported all the same
-                _LOG.exception("Events of the session could not be reported.")
+            except Exception:  # noqa: BLE001 - later events are still reported
+                _LOG.exception("Reporting events of the session failed.")
                 rest_s = _RETRY_S
         self._observer.close()
 
 
 class SessionRounds:
-    """Finds out what happened in the session, and reports it once."""
+    """Detects what happened in the session, and reports it once."""
 
     def __init__(self, link: Link, senses: Senses) -> None:
         self._link = link
@@ -178,21 +178,21 @@ class SessionRounds:
 
     @property
     def interest(self) -> observer.Interest:
-        """What is to be observed for the events."""
+        """What to observe for the events."""
         return observer.Interest(frozenset(_HINTS[kind] for kind in self._kinds() if kind in _HINTS))
 
     def follow(self, wanted: Sequence[Watched]) -> None:
         """Watch these events, and no others."""
         self._wanted, self._is_new = wanted, True
         self._troubles.keep_only(wanted)
-        # What is so already did not just happen.
+        # The current state is not an event.
         self._was = {
             kind: self._was[kind] if kind in self._was else self._state_of(kind)
             for kind in self._kinds() & _STATES
         }
 
     def take(self, hints: Collection[observer.Happening]) -> None:
-        """Take in that something may have happened."""
+        """Process a sign that something may have happened."""
         for hint in hints:
             match hint:
                 case observer.Happening.WAKE:
@@ -206,14 +206,14 @@ class SessionRounds:
                 case observer.Happening.POWER:
                     self._compare(SessionEvent.MAINS)
                 case _:
-                    _LOG.debug("%s is nobody's event", hint)
+                    _LOG.debug("no watcher has the event %s", hint)
 
     def again(self) -> None:
-        """Compare the session once more: its signal may have been missed."""
+        """Compare the state of the session once more: a signal may have been missed."""
         self._is_new = True
 
     def report(self) -> bool:
-        """Store what happened and is not stored yet; return whether that worked."""
+        """Store pending events; return whether that worked."""
         try:
             if self._is_new:
                 self._compare_sessions()
@@ -234,7 +234,7 @@ class SessionRounds:
         return (item for item in self._wanted if isinstance(item.event, OnSession) and item.event.on is kind)
 
     def _note_troubles(self) -> None:
-        """Tell which events cannot be observed, if that is so twice in a row: a busy service answers late."""
+        """Report events that could not be observed twice in a row: a busy service may just answer late."""
         found = {kind: _trouble(kind, self._senses) for kind in self._kinds()}
         for kind, trouble in found.items():
             if not trouble or trouble == self._suspected.get(kind):
@@ -242,10 +242,10 @@ class SessionRounds:
                     self._troubles.note(entry, trouble)
         self._suspected = found
 
-    # --- What is known by an id ----------------------------------------------------------------------
+    # --- Events with an id ----------------------------------------------------------------------
 
     def _compare_sessions(self) -> None:
-        """Report boots and logins that were not there when they were last compared, once each."""
+        """Report new boots and logins since the last comparison, once each."""
         states = self._link.states()
         boot_id = self._senses.boot_id()
         booted_at = self._link.clock.now_ms() - self._senses.uptime_ms()
@@ -254,7 +254,7 @@ class SessionRounds:
                 self._compare_ids(entry, states.get((entry.job_id, entry.key)), [boot_id], booted_at)
         if not any(self._entries(SessionEvent.LOGIN)):
             return
-        # Their numbers begin anew with each boot.
+        # Session numbers start again with each boot.
         sessions = sorted(f"{boot_id}/{session}" for session in self._senses.sessions() or ())
         for entry in self._entries(SessionEvent.LOGIN):
             self._compare_ids(
@@ -264,18 +264,18 @@ class SessionRounds:
     def _compare_ids(self, entry: Watched, state: str | None, ids: Sequence[str], at: int) -> None:
         key, boot_id = (entry.job_id, entry.key), self._senses.boot_id()
         seen = set((state or "").split())
-        # One that has just been saved begins with what there is.
+        # A new event starts with the current state.
         new = [] if state is None else [item for item in ids if item not in seen]
         if state is None or new:
-            # Those of this boot stay: logind may have been asked in vain this time.
+            # Keep those of this boot: logind may have failed to answer this time.
             kept = {item for item in seen if item.startswith(boot_id)}
             happenings = [_happening(entry, item, at) for item in new]
             self._link.report(happenings, {key: " ".join(sorted(kept | set(ids)))})
 
-    # --- What happens now ----------------------------------------------------------------------------
+    # --- Events without an id ----------------------------------------------------------------------------
 
     def _compare(self, kind: SessionEvent) -> None:
-        """Note that the network came up or the computer was plugged in, if it was not so before."""
+        """Record that the network came up or the computer was plugged in, if the state changed."""
         if kind not in self._was:
             return
         was, now = self._was[kind], self._state_of(kind)

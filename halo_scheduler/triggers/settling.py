@@ -1,4 +1,4 @@
-"""What became of the files of a folder since they were last reported, once they have settled."""
+"""Finds the files of a folder that have changed since the last report and have settled."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple, assert_never
 from halo_scheduler.model import FileEvent, OnFile
 from halo_scheduler.triggers.listing import Listing, Sight, gently
 
-# A burst is reported once no further file has arrived for the time of settling, at the latest after this many of them.
+# A burst is reported once no file has arrived for the settle time, at the latest after this many settle times.
 _LONGEST_BURST = 5
 _MOST_AGES = 20
 
 
 class _Pending(NamedTuple):
-    """A difference that is not reported yet; the mark is None if the file is gone, times are monotonic."""
+    """A change that is not reported yet; the mark is None if the file is gone; times are monotonic."""
 
     mark: int | None
     noticed_at: int
@@ -31,25 +31,25 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a comparison found."""
+    """The result of a comparison."""
 
     names: tuple[str, ...] = ()
-    """The files to report: they did what the event waits for, and have settled."""
+    """The files to report: they match the event and have settled."""
     known: dict[str, int] | None = None
-    """What is known once the files are reported; None if nothing has changed."""
+    """The known files after the report; None if nothing has changed."""
     next_at: int | None = None
-    """When a file will have settled, by the monotonic clock."""
+    """When the next file settles, by the monotonic clock."""
     has_news: bool = False
-    """Whether anything differs from the comparison before."""
+    """Whether anything differs from the previous comparison."""
     ages_ms: tuple[int, ...] = ()
-    """How long ago files to report changed, for some of them."""
+    """The ages of the last changes, for some of the files to report."""
 
 
 class Tracker:
-    """Follows the files of one event: those that are known, and those that differ but have not settled."""
+    """Tracks the files of one event: the known ones, and changed ones that have not settled."""
 
     def __init__(self, event: OnFile, known: Mapping[str, int], device: int = 0) -> None:
-        """`device` is where the folder was, 0 if unknown."""
+        """`device` is the folder's device, 0 if unknown."""
         self._event = event
         self._settle_ms = event.settle_ms
         self.known = dict(known)
@@ -60,7 +60,7 @@ class Tracker:
         self._has_forgotten = False
 
     def forget(self, names: Iterable[str]) -> None:
-        """Take in that files were deleted, even if others have their names by now."""
+        """Record that files were deleted, even if new files have their names by now."""
         gone = self.known.keys() & set(names)
         self._deleted |= gone
         if gone and self._event.on is FileEvent.APPEARS:
@@ -68,7 +68,7 @@ class Tracker:
             self._has_forgotten = True
 
     def compare(self, listing: Listing, moment: Moment) -> Finding:
-        """Return what has settled since it was known; `accept` what is known then, once it is stored."""
+        """Return the files that have settled; call `accept` once the result is stored."""
         files = self._files_of(listing)
         pending = dict(self._differences(files, listing, moment))
         has_news = pending != self._pending or self._has_forgotten
@@ -92,11 +92,11 @@ class Tracker:
         return Finding(tuple(sorted(wanted)), self._known_after(settled), next_at, has_news, ages_ms)
 
     def accept(self, known: dict[str, int]) -> None:
-        """Take what a comparison found as known."""
+        """Make the result of a comparison the known state."""
         self.known, self._has_forgotten = known, False
 
     def _files_of(self, listing: Listing) -> Mapping[str, Sight | None]:
-        """Return the files there are: a drive that is not mounted takes none away."""
+        """Return the current files; an unmounted drive keeps its known files."""
         is_other_drive = self.device not in (0, listing.device) and not listing.files
         if listing.is_there and not is_other_drive:
             self.device = listing.device
@@ -120,7 +120,7 @@ class Tracker:
             yield name, self._pending_since(name, None, age_ms, moment)
 
     def _pending_since(self, name: str, mark: int | None, age_ms: int, moment: Moment) -> _Pending:
-        """Return a difference with the instant of the last change, which lies after the comparison before."""
+        """Return a change with its time, which is after the previous comparison."""
         earlier = self._pending.get(name)
         if earlier is not None and earlier.mark == mark:
             return earlier
@@ -129,7 +129,7 @@ class Tracker:
         return _Pending(mark, now if earlier is None else earlier.noticed_at, since)
 
     def _settles_at(self, item: _Pending) -> int:
-        # A name that is free again may be taken again at once.
+        # A new file may take a free name at once.
         is_free = item.mark is None and self._event.on is FileEvent.APPEARS
         return item.changed_at + (0 if is_free else self._settle_ms)
 
@@ -145,7 +145,7 @@ class Tracker:
                 assert_never(self._event.on)
 
     def _is_burst(self, waiting: Mapping[str, _Pending], now: int) -> bool:
-        """Return whether further files have just arrived: they belong into the same report."""
+        """Return whether more files have just arrived, which belong in the same report."""
         return any(
             now - item.noticed_at < self._settle_ms and self._is_wanted(name, item)
             for name, item in gently(waiting.items())
@@ -161,5 +161,5 @@ class Tracker:
 
 
 def _age_ms(changed_at: int, listing: Listing, moment: Moment) -> int:
-    """Return how long ago a file changed; 0 if another computer says when."""
+    """Return how long ago a file changed; 0 if another computer's clock set its times."""
     return max(moment.now_ms - changed_at, 0) if listing.has_exact_times else 0

@@ -1,4 +1,4 @@
-"""Signatures of webhooks, as GitHub, GitLab and Stripe write them."""
+"""Webhook signatures in the formats of GitHub, GitLab and Stripe."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from typing import NamedTuple
 from halo_scheduler.grammar.interval import DAY_MS, SECOND_MS
 from halo_scheduler.model.webhooks import Signature
 
-# These senders sign no time, so that an old request looks like a new one until it is forgotten.
+# These senders sign no timestamp, so replay protection ends when a request is forgotten.
 _REMEMBERED_MS = 30 * DAY_MS
-# A clock that is set back makes old times valid again: not further than by the zone of another system on this computer.
+# A clock that is set back makes old timestamps valid again, by at most the UTC offset of another system on this
+# computer.
 _CLOCK_STEP_MS = DAY_MS
 _STRIPE_TIME = re.compile(r"[0-9]{1,12}", re.ASCII)
 _MOST_STRIPE_PARTS = 10
 
 
 class SignatureError(Exception):
-    """A request is not signed with the key of its webhook."""
+    """The signature of a request is missing, wrong or too old."""
 
 
 class Delivery(NamedTuple):
-    """A signed request as it is remembered; an empty digest cannot be recognised again."""
+    """A signed request, remembered against replay; with an empty digest it cannot be recognised."""
 
     digest: bytes
     forget_at: int
@@ -39,9 +40,9 @@ def verify(
     now_ms: int,
     window_ms: int,
 ) -> Delivery:
-    """Return the delivery of a request whose signature is right, else raise SignatureError.
+    """Verify the signature of a request and return the delivery; raise SignatureError.
 
-    The names of `headers` are written as WSGI does: `HTTP_STRIPE_SIGNATURE`.
+    `headers` have their WSGI names: `HTTP_STRIPE_SIGNATURE`.
     """
     match signature:
         case Signature.GITHUB:
@@ -55,7 +56,7 @@ def verify(
 def _verify_github(key: str, headers: Mapping[str, str], body: bytes, now_ms: int) -> Delivery:
     mac = _mac(key, body)
     _require_equal(b"sha256=" + mac, _bytes(headers, "HTTP_X_HUB_SIGNATURE_256"))
-    # Not by X-GitHub-Delivery, which is not signed: whoever sends a request again can change it.
+    # Not by X-GitHub-Delivery, which is not signed: a replayed request can change it.
     return Delivery(_digest(mac), now_ms + _REMEMBERED_MS)
 
 
@@ -74,7 +75,7 @@ def _verify_stripe(
     if len(times) != 1 or not _STRIPE_TIME.fullmatch(times[0]):
         raise SignatureError
     mac = _mac(key, times[0].encode() + b"." + body)
-    # While a key is replaced, there is one signature by each.
+    # While a key is being rotated, there is one signature for each key.
     if not any(hmac.compare_digest(mac, value) for name, value in pairs if name == b"v1"):
         raise SignatureError
     if abs(now_ms - int(times[0]) * SECOND_MS) > window_ms:
@@ -91,7 +92,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def _bytes(headers: Mapping[str, str], name: str) -> bytes:
-    # WSGI has the bytes of a header as Latin-1.
+    # WSGI decodes the bytes of a header as Latin-1.
     return headers.get(name, "").encode("latin-1")
 
 

@@ -1,9 +1,8 @@
-"""Slack, through Socket Mode: messages come over a WebSocket that we open, replies go out as HTTP calls.
+"""Slack, through Socket Mode: messages arrive over a WebSocket that we open, replies are HTTP calls.
 
-Slack sends an event again after a moment, a minute and five minutes until it is acknowledged, also if there was no
-connection. So a short interruption loses nothing. What was written while nobody listened for longer is not read later:
-a job that starts hours after it was asked for would surprise, and a channel's history also has messages that Slack
-would not have sent to this app.
+Slack sends an unacknowledged event again after a moment, a minute and five minutes, also without a connection, so a
+short interruption loses nothing. After a longer one, missed messages are not fetched: a job that starts hours after its
+message would be a surprise, and a channel's history also has messages that Slack would not have sent to this app.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _API = "https://slack.com/api"
 _APPS = "https://api.slack.com/apps"
 _LONGEST_REPLY = 4_000
 _HELLO_S = 15.0
-# Slack allows few connections a minute, and their addresses soon expire.
+# Slack allows few connections per minute, and their URLs expire soon.
 _URL_S = 10.0
 # Slack pings every few seconds.
 _PING_AFTER_S, _LOST_AFTER_S = 30.0, 60.0
@@ -40,7 +39,7 @@ _TEAM = re.compile(r"[A-Z0-9]{1,30}")
 _INSTANT = re.compile(r"([0-9]{1,12})\.([0-9]{6})")
 _SLACKBOT = "USLACKBOT"
 _MESSAGES = frozenset({"message", "app_mention"})
-# Messages with these marks are written by people like any other.
+# Messages with these subtypes are written by people.
 _SUBTYPES = frozenset({"", "file_share", "thread_broadcast"})
 _REFRESHES = frozenset({"warning", "refresh_requested"})
 _REFERENCE = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
@@ -56,22 +55,22 @@ _BAD_TOKEN = frozenset(
         "not_allowed_token_type",
     }
 )
-# The tokens, and the pages where they are found.
+# The tokens, and the pages where they are shown.
 _BOT_TOKEN = ("bot token (xoxb-…)", "OAuth & Permissions")
 _APP_TOKEN = ("app-level token (xapp-…)", "Basic Information")
 _REFUSALS = {
     "not_in_channel": "the bot is not in that Slack channel; write /invite and the bot's name there",
     "channel_not_found": "the bot cannot see that Slack channel; write /invite and the bot's name there",
     "is_archived": "that Slack channel is archived; use another one",
-    "restricted_action": "an administrator of Slack does not let the bot write there",
-    "ekm_access_denied": "an administrator of Slack does not let the bot write there",
+    "restricted_action": "a Slack administrator doesn't allow the bot to write there",
+    "ekm_access_denied": "a Slack administrator doesn't allow the bot to write there",
     "msg_too_long": "that message is too long for Slack",
     "forbidden_team": "this Slack workspace does not allow apps to connect; ask its administrator",
 }
 
 
 def open_service(token: str, *, api: str = _API) -> Slack:
-    """Return the bot with these two tokens, "xoxb-… xapp-…"; ChatFault if they are something else."""
+    """Return the bot with these two tokens, "xoxb-… xapp-…"; ChatFault if they are invalid."""
     return Slack(token, ChatLink("Slack", api, user_agent="halo-scheduler"))
 
 
@@ -95,7 +94,7 @@ class Slack:
         tokens = {part[:5]: checked_token(part, "Slack") for part in token.split()}
         if set(tokens) != {"xoxb-", "xapp-"}:
             raise ChatFault(
-                "Slack needs two tokens with a blank between them: the bot token (xoxb-…)"
+                "Slack needs two tokens separated by a space: the bot token (xoxb-…)"
                 " and the app-level token (xapp-…)",
                 is_final=True,
             )
@@ -133,19 +132,19 @@ class Slack:
         self._call("chat.postMessage", payload=message)
 
     def identity(self) -> str:
-        """Return the name of the bot and its workspace, after trying both tokens."""
+        """Return the name of the bot and its workspace; checks both tokens."""
         me = self._me()
         self._unused_url = (self._open_connection(), monotonic())
         return me.name
 
     def close(self) -> None:
-        """End everything; see ChatService."""
+        """Close all connections; see ChatService."""
         self._link.close()
 
     # --- Receiving -----------------------------------------------------------------------------------
 
     def _attend(self, socket: ChatSocket, me: _Me, since: int, accept: Accept) -> None:
-        """Take in what comes over one connection until Slack wants another one."""
+        """Receive over one connection until Slack requests a new one."""
         state = json.dumps({"since": since})
         self._await_hello(socket)
         while True:
@@ -167,16 +166,16 @@ class Slack:
     def _await_hello(self, socket: ChatSocket) -> None:
         first = socket.receive(_HELLO_S)
         if first is None or first.get("type") not in ("hello", "disconnect"):
-            raise ChatFault("Slack opened a connection, but did not say hello on it")
+            raise ChatFault("Slack opened a connection but sent no hello")
         if first["type"] == "disconnect":
             self._check_reason(text_at(first, "reason"))
-            raise ChatFault("Slack ended the connection before it said hello")
+            raise ChatFault("Slack ended the connection before its hello")
 
     def _next(self, socket: ChatSocket) -> Mapping[str, Any]:
-        """Return the next envelope; ChatFault if there is no sign of life."""
+        """Return the next envelope; ChatFault if the connection is dead."""
         while (envelope := socket.receive(_PING_AFTER_S)) is None:
             if socket.silent_s >= _LOST_AFTER_S:
-                raise ChatFault("the connection to Slack was lost: nothing came over it for a minute")
+                raise ChatFault("the connection to Slack was lost: nothing arrived for a minute")
             if socket.silent_s >= _PING_AFTER_S:
                 socket.ping()
         return envelope
@@ -184,7 +183,7 @@ class Slack:
     def _check_reason(self, reason: str) -> None:
         if reason == "link_disabled":
             raise ChatFault(
-                f"Socket Mode is off for this Slack app; switch it on at {_APPS}, under Socket Mode",
+                f"Socket Mode is off for this Slack app; turn it on at {_APPS}, under Socket Mode",
                 is_final=True,
             )
         if reason == "too_many_websockets":
@@ -195,7 +194,7 @@ class Slack:
             raise ChatFault(f"Slack ended the connection ({self._link.quoted(reason) or 'without a reason'})")
 
     def _message(self, event: Mapping[str, Any], me: _Me) -> ChatMessage | None:
-        """Return what a person wrote; None for anything else."""
+        """Return the message of a person; None for other events."""
         channel, sender = id_at(event, "channel", _CONVERSATION), id_at(event, "user", _PERSON)
         written = _INSTANT.fullmatch(text_at(event, "ts"))
         is_new = text_at(event, "type") in _MESSAGES and text_at(event, "subtype") in _SUBTYPES
@@ -214,7 +213,7 @@ class Slack:
         )
 
     def _name(self, person: str) -> str:
-        """Return the name of a person, or the id if Slack does not tell it."""
+        """Return the name of a person, or the id if Slack doesn't return the name."""
         if person not in self._names:
             if len(self._names) >= _MOST_NAMES:
                 self._names.clear()
@@ -240,12 +239,12 @@ class Slack:
         data = reply.data
         person, team = id_at(data, "user_id", _PERSON), id_at(data, "team_id", _TEAM)
         if not person or not team:
-            raise ChatFault("Slack did not say who the bot is")
+            raise ChatFault("Slack did not return the bot's name")
         name = self._link.quoted(f"{text_at(data, 'user')} ({text_at(data, 'team')})")
         return _Me(name, person, team, SystemClock().now_ms() if reply.at is None else reply.at)
 
     def _socket_url(self) -> str:
-        """Return where to connect, once: each address is good for one connection that is made soon."""
+        """Request a new URL to connect to; it works once, and only for a short time."""
         (url, since), self._unused_url = self._unused_url, ("", 0.0)
         is_good = url and monotonic() - since < _URL_S
         return url if is_good else self._open_connection()
@@ -254,7 +253,7 @@ class Slack:
         return text_at(self._call("apps.connections.open", payload={}, is_for_app=True).data, "url")
 
     def _call(self, path: str, *, payload: object = None, is_for_app: bool = False) -> Reply:
-        """Call a method, by POST if there is a payload; ChatFault unless Slack says that it was done."""
+        """Call a method, by POST if there is a payload; ChatFault unless Slack reports success."""
         reply = self._link.call(
             "GET" if payload is None else "POST",
             path,
@@ -274,7 +273,7 @@ def _refusal(error: str, needed: str, method: str, *, is_for_app: bool) -> ChatF
     if error in _BAD_TOKEN:
         name, page = _APP_TOKEN if is_for_app else _BOT_TOKEN
         return ChatFault(
-            f"Slack does not accept the {name}; copy it anew from {_APPS}, under {page}",
+            f"Slack rejects the {name}; copy it again from {_APPS}, under {page}",
             is_final=True,
         )
     if error == "missing_scope":
@@ -288,19 +287,19 @@ def _refusal(error: str, needed: str, method: str, *, is_for_app: bool) -> ChatF
     if error in _REFUSALS:
         return ChatFault(_REFUSALS[error], is_final=True)
     if error == "ratelimited":
-        return ChatFault("Slack limits how often it can be asked", retry_after_s=30.0)
+        return ChatFault("Slack limits the rate of requests", retry_after_s=30.0)
     return ChatFault(f"Slack refused {method}: {error.replace('_', ' ')}")
 
 
 def _plain(text: str, me: str) -> str:
-    """Return a message as people read it, without a mention of the bot in front."""
+    """Return a message as people read it, without a leading mention of the bot."""
     rest = re.sub(rf"\A\s*<@{me}(\|[^<>]*)?>[\s,:]*", "", text)
     shown = _REFERENCE.sub(_shown_reference, rest)
     return _ENTITY.sub(lambda found: _ENTITIES[found[0]], shown).strip()
 
 
 def _shown_reference(found: re.Match[str]) -> str:
-    """Return a link as its address, and a person, channel or group as its name."""
+    """Return a link as its URL, and a person, channel or group as its name."""
     target, label = found[1], found[2] or ""
     if target.startswith(("@", "#")):
         return f"{target[0]}{label.removeprefix(target[0]) or target[1:]}"

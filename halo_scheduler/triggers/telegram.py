@@ -1,4 +1,4 @@
-"""Telegram: receives messages by long polling, so that no port is open, and sends answers."""
+"""Telegram: receives messages by long polling, which needs no open port, and sends replies."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _MOST_REMEMBERED = 500
 _MOST_ENTITIES = 100
 _CONFLICT_S = 30.0
 _LONGEST_NAME = 60
-# After a week without messages the numbers of updates begin anew.
+# After a week without messages, Telegram restarts the update ids.
 _NUMBERS_LAST_MS = 6 * DAY_MS
 _UNAUTHORIZED, _NOT_FOUND, _CONFLICT, _TOO_MANY, _SERVER_ERROR = 401, 404, 409, 429, 500
-_NOT_KNOWN = "Telegram does not know this token; get one from @BotFather, and store it with: halo chat token"
+_NOT_KNOWN = "Telegram rejects this token; get one from @BotFather, and store it with: halo chat token"
 
 
 def open_service(token: str, *, api: str = PUBLIC_ADDRESS) -> Telegram:
-    """Return the bot of a token; ChatFault if it cannot be one."""
+    """Return the bot of a token; ChatFault if the token is malformed."""
     found = _TOKEN.fullmatch(token.strip())
     if found is None:
         raise ChatFault(_NOT_KNOWN, is_final=True)
@@ -57,7 +57,7 @@ class Telegram:
         self._lock = threading.Lock()
         self._calls: set[Transport] = set()
         self._is_closed = False
-        # Where answers to our own messages belong, by conversation and message.
+        # For our own messages, the message that each replied to, by conversation and message.
         self._sent: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     def identity(self) -> str:
@@ -66,7 +66,7 @@ class Telegram:
         return f"@{self._user_name}"
 
     def listen(self, state: str, accept: Accept) -> None:
-        """Receive messages until `close`; an update is acknowledged by asking for the one after it."""
+        """Receive messages until `close`; requesting the next update acknowledges the previous ones."""
         if not self._user_name:
             self.identity()
         position, heard_at = _read_state(state)
@@ -83,7 +83,7 @@ class Telegram:
             accept([message for message in found if message is not None], f"{position}@{heard_at}")
 
     def send(self, channel: str, thread: str, text: str) -> None:
-        """Post plain text; it stays as it is, and mentions nobody."""
+        """Post plain text without markup and mentions."""
         wanted: dict[str, Any] = {
             "chat_id": int(channel),
             "text": text,
@@ -107,14 +107,14 @@ class Telegram:
     # --- Updates -------------------------------------------------------------------------------------
 
     def _skip_old(self, accept: Accept) -> int:
-        """Return where the messages begin that are written from now on."""
+        """Return the position after all messages written before now."""
         last = self._poll(-1, 0)
         position = last[-1][0] + 1 if last else 0
         accept([], f"{position}@{_now_ms()}")
         return position
 
     def _poll(self, position: int, wait_s: int) -> list[tuple[int, Mapping[str, Any]]]:
-        """Return new updates with their numbers; none if it was closed meanwhile."""
+        """Return new updates with their ids; none after `close`."""
         wanted = {
             "offset": position,
             "timeout": wait_s,
@@ -135,7 +135,7 @@ class Telegram:
         return [(update["update_id"], update) for update in updates]
 
     def _message(self, update: Mapping[str, Any]) -> ChatMessage | None:
-        """Return the message of an update; None if it is of a bot, or has no text."""
+        """Return the message of an update; None if a bot wrote it or it has no text."""
         try:
             message, sender, chat = _parts(update)
             number, at = int(message["message_id"]), int(message["date"]) * 1_000
@@ -155,9 +155,9 @@ class Telegram:
             return None
 
     def _thread_of(self, message: Mapping[str, Any], channel: str) -> str:
-        """Return the message that this one replies to; of one of ours, the message that it answered."""
+        """Return the message that this one replies to; for one of ours, the message that ours replied to."""
         replied = message.get("reply_to_message")
-        # The first message of a topic is not meant.
+        # Every message in a topic refers to the topic's first one; that is not a reply.
         if not isinstance(replied, dict) or "forum_topic_created" in replied:
             return ""
         number = str(int(replied["message_id"]))
@@ -174,7 +174,7 @@ class Telegram:
     # --- Calls ---------------------------------------------------------------------------------------
 
     def _call(self, method: str, wanted: Mapping[str, Any], limit_s: float = _CALL_S) -> Any:
-        """Return the result of a method; ChatFault says what went wrong."""
+        """Call a method and return its result; raise ChatFault."""
         with self._transport(limit_s) as transport:
             try:
                 request = client.Request(
@@ -247,7 +247,7 @@ def _parts(update: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, A
 
 
 def _name_of(sender: Mapping[str, Any]) -> str:
-    """Return a user name, which belongs to one person, with @; else a first name, which anybody can choose, without."""
+    """Return the unique user name with @; else the freely chosen first name without it."""
     name = sender.get("username")
     if isinstance(name, str) and name:
         return f"@{name}"
@@ -255,7 +255,7 @@ def _name_of(sender: Mapping[str, Any]) -> str:
 
 
 def _plain_entities(text: str) -> list[dict[str, object]]:
-    """Return what keeps Telegram from making mentions of words with @: they are shown as they stand."""
+    """Return entities that make Telegram show words with @ as plain text, not as mentions."""
     spans = [match.span() for match in _MENTION.finditer(text)]
     if len(spans) > _MOST_ENTITIES:
         spans = [(0, len(text))]
@@ -271,26 +271,26 @@ def _units(text: str) -> int:
 
 def _not_understood(status: int = 0) -> ChatFault:
     if status >= _SERVER_ERROR:
-        return ChatFault(f"Telegram cannot be used now (it answers {status})")
+        return ChatFault(f"Telegram is unavailable (HTTP status {status})")
     return ChatFault("Telegram sent something that cannot be read")
 
 
 def _fault(status: int, data: Mapping[str, Any]) -> ChatFault:
-    """Return the meaning of an error."""
-    said = plain_line(str(data.get("description", "")), 200) or f"it answers {status}"
+    """Return the fault for an error response."""
+    said = plain_line(str(data.get("description", "")), 200) or f"HTTP status {status}"
     if status in (_UNAUTHORIZED, _NOT_FOUND):
         return ChatFault(_NOT_KNOWN, is_final=True)
     if status == _CONFLICT and "webhook" in said.lower():
         return ChatFault(
-            "the bot sends its messages to a webhook elsewhere; remove that first", retry_after_s=_CONFLICT_S
+            "a webhook elsewhere receives this bot's messages; remove it first", retry_after_s=_CONFLICT_S
         )
     if status == _CONFLICT:
         return ChatFault(
             "another program receives the messages of this bot; stop it", retry_after_s=_CONFLICT_S
         )
     if status == _TOO_MANY:
-        return ChatFault("Telegram asks to wait", retry_after_s=_retry_after(data))
-    return ChatFault(f"Telegram refuses: {said}")
+        return ChatFault("Telegram limits the rate of requests", retry_after_s=_retry_after(data))
+    return ChatFault(f"Telegram refused the request: {said}")
 
 
 def _retry_after(data: Mapping[str, Any]) -> float:

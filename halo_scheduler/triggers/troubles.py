@@ -1,4 +1,4 @@
-"""What keeps events from being watched as they should be, told when it begins and when it ends."""
+"""Reports trouble with watching events when it begins and when it ends."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 class Troubles:
-    """Remembers what was told of each event, so that only changes are."""
+    """Remembers the reported trouble of each event, so that only changes are reported."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._told: dict[Key, str] = {}
 
     def keep_only(self, wanted: Iterable[Watched]) -> None:
-        """Forget the events that are no longer watched; the store forgets their trouble, too."""
+        """Forget events that are no longer watched; the store forgets their trouble too."""
         keys = {(entry.job_id, entry.key) for entry in wanted}
         self._told = {key: text for key, text in self._told.items() if key in keys}
 
     def note(self, entry: Watched, text: str) -> None:
-        """Tell what is wrong with an event, unless that was told; "" if nothing is."""
+        """Report the trouble of an event, if it changed; "" for none."""
         key = entry.job_id, entry.key
         is_known = text == self._told.get(key, "")
         if not is_known and self._link.tell(entry.job_id, text, self._link.clock.now_ms(), entry.key):

@@ -39,13 +39,13 @@ WATCHERS: dict[str, str] = {
 }
 """For each kind of event, the module that watches it.
 
-It has `open_watcher(link: Link) -> Watcher`, and `refusal(event) -> str`: why this system cannot observe an event, as a
-sentence; "" if it can.
+It has `open_watcher(link: Link) -> Watcher` and `refusal(event) -> str`, which returns why this system cannot observe
+an event, as a sentence; "" if it can.
 """
 
 
 class Watched(NamedTuple):
-    """An event that starts a job; `name` is the job's, for messages."""
+    """An event that starts a job; `name` is the job's name, for messages."""
 
     job_id: str
     key: str
@@ -54,19 +54,19 @@ class Watched(NamedTuple):
 
 
 class Report(Protocol):
-    """Stores what happened."""
+    """Stores events."""
 
     def __call__(
         self, happenings: Sequence[Happening], states: Mapping[Key, str], beside: Beside = ..., /
     ) -> list[Accepted | Refused]:
-        """Store events and what was seen last; `beside` writes more in the same transaction and returns changes."""
+        """Store events and the watch state; `beside` writes more in the same transaction and returns changes."""
 
 
 class Tell(Protocol):
-    """Says what keeps an event from being watched as it should be."""
+    """Reports trouble with watching an event."""
 
     def __call__(self, job_id: str, text: str, now_ms: int, key: str = "", /) -> bool:
-        """Store the trouble of an event, as a clause, or "" once it is over; return whether that worked."""
+        """Store the trouble of an event, as a clause; "" once it is over. Return whether that worked."""
 
 
 class Watcher(Protocol):
@@ -75,7 +75,7 @@ class Watcher(Protocol):
     def follow(self, entries: Sequence[Watched]) -> None:
         """Watch these events and no others; called on the engine's thread, so it must return at once.
 
-        One whose state is stored no more begins anew, as if it had just been added.
+        An event without stored state starts afresh, as if it had just been added.
         """
 
     def close(self) -> None:
@@ -84,11 +84,11 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a watcher gets.
+    """What a watcher needs from the engine.
 
-    `report` stores what happened, and what was seen last, in one transaction, and wakes the engine;
-    StoreUnavailableError means that nothing was stored: keep it and try again. `states` returns what was seen last for
-    the events that are followed. Both may be called on any thread.
+    `report` stores events and watch states in one transaction, and wakes the engine; after StoreUnavailableError
+    nothing is stored, so keep the events and retry. `states` returns the stored state of the watched events. Both may
+    be called on any thread.
     """
 
     report: Report
@@ -99,27 +99,27 @@ class Link:
     place: Place | None = None
     """Where to listen for webhooks."""
     bots: tuple[ChatBot, ...] = ()
-    """The bots that receive messages; who is permitted may have changed since."""
+    """The bots that receive messages; their permitted people may have changed since."""
     after_ticks: Callable[[Callable[[], None]], None] = lambda _wake: None
-    """Call a function on the engine's thread after each tick from now on; it must return at once."""
+    """Registers a function to call on the engine's thread after each tick; it must return at once."""
     is_output_awaited: Callable[[str], bool] = lambda _run_id: False
     """Whether the output of an ended run is still to be stored."""
     was_running: Callable[[str, Sequence[int]], bool] = lambda _job_id, _instants: False
-    """Whether runs of a job were under way at all of some instants."""
+    """Whether a run of a job was active at each of some instants."""
     catches_up: Callable[[str], bool] = lambda _job_id: True
-    """Whether what happened to a job while no engine ran counts."""
+    """Whether a job catches up events from times without an engine."""
     tell: Tell = lambda _job_id, _text, _now_ms, _key="": True
 
 
 def refusal(event: Event) -> str:
     """Return why this system cannot observe an event, as a sentence; "" if it can."""
     if event.kind not in WATCHERS:
-        return f"this version cannot observe events of the kind {event.kind}"
+        return f"this version doesn't support events of the kind {event.kind}"
     return str(import_module(WATCHERS[event.kind]).refusal(event))
 
 
 class Reporter:
-    """Stores what one watcher reports, through a connection of its own; any thread may call it."""
+    """Stores the reports of one watcher, through its own connection; any thread may call it."""
 
     def __init__(self, path: Path, generation: int, stored: Callable[[list[Change]], None]) -> None:
         """`stored` gets the changes after they are committed, on the thread of the caller."""
@@ -132,7 +132,7 @@ class Reporter:
         self._is_closed = False
 
     def follow(self, entries: Iterable[Watched]) -> None:
-        """Take reports about these events, and no others."""
+        """Accept reports about these events, and no others."""
         self._followed = {(entry.job_id, entry.key): entry.event for entry in entries}
 
     def report(
@@ -142,7 +142,7 @@ class Reporter:
         beside: Beside = lambda _store, _found: None,
         /,
     ) -> list[Accepted | Refused]:
-        """Store events, and what was seen last, all or nothing; return what became of each event."""
+        """Store events and watch states, all or nothing; return the verdict on each event."""
         with self._lock:
             store = self._open()
             with store.transaction():
@@ -156,25 +156,25 @@ class Reporter:
         return found
 
     def states(self) -> dict[Key, str]:
-        """Return what was seen last for the followed events."""
+        """Return the stored states of the watched events."""
         followed = self._followed
         with self._lock:
             found = self._open().watch_states.of_jobs(job_id for job_id, _ in followed)
         return {key: state for key, state in found.items() if key in followed}
 
     def was_running(self, job_id: str, instants: Sequence[int]) -> bool:
-        """Return whether runs of a job were under way at all these instants."""
+        """Return whether a run of a job was active at each of these instants."""
         with self._lock:
             return all(self._open().runs.was_running(job_id, at) for at in instants)
 
     def catches_up(self, job_id: str) -> bool:
-        """Return whether what happened to a job while no engine ran counts."""
+        """Return whether a job catches up events from times without an engine."""
         with self._lock:
             record = self._open().jobs.get(job_id)
         return record is not None and record.spec.policy.catch_up is not CatchUp.SKIP
 
     def tell(self, job_id: str, text: str, now_ms: int, key: str = "") -> bool:
-        """Store the trouble of an event for all who show the job, or that it is over; return whether that worked."""
+        """Store the trouble of an event, or that it is over; return whether that worked."""
         with self._lock, suppress(StoreUnavailableError):
             store = self._open()
             with store.transaction():
@@ -194,7 +194,7 @@ class Reporter:
 
     def _open(self) -> Store:
         if self._is_closed:
-            raise StoreUnavailableError("the engine has stopped; the next one reads what happened")
+            raise StoreUnavailableError("the engine has stopped; the next one detects what happened")
         if self._store is None:
             self._store = Store(Database.open(self._path, must_exist=True))
         return self._store
@@ -206,7 +206,7 @@ class Reporter:
             raise StoreUnavailableError(str(error)) from error
 
     def _still_followed(self, store: Store, states: Mapping[Key, str]) -> dict[Key, str]:
-        """Return the states of events that are what they were: an edited or resumed one begins anew."""
+        """Return the states of unchanged events: an edited or resumed one starts afresh."""
         records = store.jobs.get_many({job_id for job_id, _ in states}) if states else {}
         kept: dict[Key, str] = {}
         for (job_id, key), state in states.items():
@@ -218,7 +218,7 @@ class Reporter:
 
 
 def note_trouble(store: Store, key: Key, text: str, now_ms: int) -> None:
-    """Store what keeps an event from being watched as it should be; "" if that is over."""
+    """Store trouble with watching an event; "" once it is over."""
     if not text:
         store.watch_troubles.forget([key])
         return
@@ -234,7 +234,7 @@ class _Open(NamedTuple):
     reporter: Reporter
     entries: list[Watched]
     wakes: list[Callable[[], None]]
-    """What it wants to be called after each tick."""
+    """The function that it registered to be called after each tick."""
 
     def close(self) -> None:
         # The reporter first, so that nothing more is stored.
@@ -249,7 +249,7 @@ def open_watcher(kind: str, link: Link) -> Watcher:
 
 
 class Watching:
-    """Keeps a watcher for each kind of event that an active job has; only the engine's thread calls it."""
+    """Keeps a watcher open for each kind of event of the active jobs; only the engine's thread calls it."""
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ class Watching:
         open_kind: Callable[[str, Link], Watcher] = open_watcher,
         is_output_awaited: Callable[[str], bool] = lambda _run_id: False,
     ) -> None:
-        """`post` runs a function on the engine's thread; there `stored` gets the changes that events made."""
+        """`post` runs a function on the engine's thread, where `stored` gets the changes from events."""
         self._store = store
         self._clock = clock
         self._generation = generation
@@ -278,9 +278,9 @@ class Watching:
         self._has_begun = False
 
     def follow(self) -> None:
-        """Watch the events of the active jobs; without a change since the last call this is one lookup.
+        """Watch the events of the active jobs; if nothing changed since the last call, this is one query.
 
-        Webhooks are received for all jobs, as those that are paused or disabled answer that they are.
+        Webhooks are received for all jobs; paused or disabled jobs respond with their state.
         """
         seen = self._store.jobs.with_events()
         place = self._store.settings.webhook_place() if seen else None
@@ -296,10 +296,10 @@ class Watching:
         wanted = _by_kind(seen)
         if place is None:
             wanted.pop(OnWebhook.kind, None)
-        # Their troubles are those of their bots.
+        # Their trouble is that of their bots.
         chats = wanted.pop(OnChat.kind, [])
         if bots:
-            # Also without an active job: people are told so, and may be permitted.
+            # Also without an active job: people get a reply, and can be permitted.
             wanted[OnChat.kind] = []
         moved = {OnWebhook.kind} if place != self._place else set()
         moved |= {OnChat.kind} if bots != self._bots else set()
@@ -321,7 +321,7 @@ class Watching:
         self._open, self._seen, self._faults = {}, [], {}
 
     def _follow_kind(self, kind: str, entries: list[Watched]) -> None:
-        """Let a watcher follow events; if it cannot be opened, the next call tries again."""
+        """Pass events to their watcher; if it cannot be opened, the next call retries."""
         fault = ""
         try:
             opened = self._open.get(kind) or self._open_watcher(kind)
@@ -329,10 +329,10 @@ class Watching:
             if entries != opened.entries:
                 opened.watcher.follow(entries)
             self._open[kind] = opened._replace(entries=entries)
-        except Exception as error:  # noqa: BLE001 - the jobs with times run in any case
+        except Exception as error:  # noqa: BLE001 - jobs with times must run in any case
             fault = str(error) or type(error).__name__
             if self._faults.get(kind) != fault:
-                _LOG.error("Events of the kind %s cannot be watched.", kind, exc_info=error)
+                _LOG.error("Watching events of the kind %s failed.", kind, exc_info=error)
         if fault != self._faults.get(kind, ""):
             self._tell_all(entries, f"it cannot be watched: {fault}" if fault else "")
         if fault:
@@ -348,7 +348,7 @@ class Watching:
                 self._store.watch_troubles.forget(gone)
 
     def _tell_all(self, entries: Sequence[Watched], text: str) -> None:
-        """Say what is wrong with events, or that nothing is any more."""
+        """Report the trouble of all these events, or that it is over."""
         with self._store.transaction():
             for entry in entries:
                 note_trouble(self._store, (entry.job_id, entry.key), text, self._clock.now_ms())
@@ -378,7 +378,7 @@ class Watching:
 
 
 def _without_people(bots: tuple[ChatBot, ...]) -> tuple[ChatBot, ...]:
-    """Return what a change of needs another listener."""
+    """Return the parts of a bot whose change requires a new listener."""
     return tuple(replace(bot, permitted=()) for bot in bots)
 
 

@@ -1,4 +1,4 @@
-"""Webhooks: requests of other programs become events, many in one transaction."""
+"""Webhooks: stores requests of other programs as events, many in one transaction."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ _TO_CLOSE_S = 0.5
 
 
 def open_watcher(link: Link) -> WebhookWatcher:
-    """Return the watcher of webhooks, which listens from now on."""
+    """Open the watcher of webhooks, which starts listening at once."""
     return WebhookWatcher(link)
 
 
 def refusal(_event: Event) -> str:
-    """Return why this system cannot observe an event: every system can receive webhooks."""
+    """Return "": every system can receive webhooks."""
     return ""
 
 
 class WebhookWatcher:
-    """Listens as long as it is open; the settings say where."""
+    """Listens while it is open, on the address in the settings."""
 
     def __init__(self, link: Link) -> None:
-        # The web server is loaded here, for those who switched webhooks on.
+        # The web server is loaded only if webhooks are on.
         from halo_scheduler.triggers.listener import Listener  # noqa: PLC0415
 
         if link.place is None:
@@ -68,7 +68,7 @@ class WebhookWatcher:
         self._listener.start()
 
     def follow(self, entries: Sequence[Watched]) -> None:
-        """Say of these jobs if nothing listens; each request looks its job up, so that a change counts at once."""
+        """Report on these jobs if nothing listens; their state is looked up for each request."""
         with self._lock:
             self._followed = list(entries)
             self._troubles.keep_only(entries)
@@ -84,12 +84,12 @@ class WebhookWatcher:
             self._troubles.note(entry, self._fault)
 
     def close(self) -> None:
-        """Stop listening; what was received is still answered."""
+        """Stop listening; answer received requests first."""
         self._listener.close(_TO_CLOSE_S)
 
 
 class _Waiting(NamedTuple):
-    """A request, and where its reply goes."""
+    """A request, and the future of its response."""
 
     request: Post | StatusQuestion
     reply: Future[Reply]
@@ -100,9 +100,9 @@ class _Waiting(NamedTuple):
 
 
 class Intake:
-    """Checks and stores requests on a thread of its own, as many at a time as have come: one commit serves them all.
+    """Checks and stores requests on its own thread; all waiting requests share one commit.
 
-    Nothing is answered before it is on disk.
+    A response is sent only after its event is on disk.
     """
 
     def __init__(self, link: Link) -> None:
@@ -118,16 +118,16 @@ class Intake:
         self._thread.start()
 
     def close(self) -> None:
-        """Answer what has come, then stop."""
+        """Answer the waiting requests, then stop."""
         with self._lock:
             self._is_closed = True
             self._queue.put(None)
         self._thread.join()
 
     def answer(self, request: Post | StatusQuestion) -> Answer:
-        """Return the answer to a request, on any thread, once what it causes is on disk.
+        """Return the response to a request once its event is on disk; any thread may call it.
 
-        The key of a signature is read on the thread of the caller, as that may take long.
+        The signature's key is read on the caller's thread, because that may take long.
         """
         found = self._ask(request)
         if isinstance(found, Answer):
@@ -141,7 +141,7 @@ class Intake:
         return again if isinstance(again, Answer) else NOT_SIGNED
 
     def run_with_store(self, work: Callable[[Store], None]) -> None:
-        """Do something else with the store, on the intake's thread; an error of the store is only logged."""
+        """Run a function with the store on the intake's thread; store errors are only logged."""
         self._queue.put(work)
 
     def _ask(self, request: Post | StatusQuestion) -> Reply:
@@ -175,19 +175,19 @@ class Intake:
             self._close_store()
 
     def _serve(self, waiting: Sequence[_Waiting]) -> None:
-        """Answer every request, whatever happens."""
+        """Answer every request, even after an internal error."""
         try:
             self._store_all(waiting)
         except StoreError as error:
             _LOG.warning("Webhooks cannot be stored: %s", error)
             self._close_store()
             _settle_all(waiting, NO_STORE)
-        except Exception:  # noqa: BLE001 - whatever one request does, every client gets an answer
+        except Exception:  # noqa: BLE001 - every client must get a response
             if len(waiting) == 1:
                 _LOG.exception("A webhook could not be processed.")
                 _settle_all(waiting, FAULT)
             else:
-                # One of them is at fault; the others must not suffer.
+                # One request caused the error; retry the others without it.
                 for one in waiting:
                     self._serve([one])
 

@@ -1,4 +1,4 @@
-"""Sentences about chat: what is open, and what people who write to a bot are told."""
+"""Sentences about chat: the state of bots, and the replies to people who write to them."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _MOST_KEPT = 40_000
 _CUT = "\n… (cut)"
 _DIRECTIVE = re.compile(r"::[a-z-]+(?:\s|$)")
 _REPLY = re.compile(r"::reply(?:[ \t]|$)")
-TOO_MANY = "That is too much at once. Wait a moment, then write again; what you write until then is ignored."
+TOO_MANY = "Too many messages. Wait a moment, then write again; messages until then are ignored."
 TOO_LONG = "That message is too long."
-ANSWERED = "This question is answered already."
+ANSWERED = "This question has already been answered."
 WHICH_QUESTION = "Several questions are open here. Reply to the one that you answer."
-REPLACED = "A later message took the place of this one."
+REPLACED = "A later message replaced this one."
 _REFUSALS = {
     SkipReason.PAUSED: "is paused. Write again once it is resumed.",
-    SkipReason.DISABLED: "is disabled, so this starts nothing.",
+    SkipReason.DISABLED: "is disabled and wasn't started.",
     SkipReason.AT_CAPACITY: "has too many messages waiting. Write again later.",
     SkipReason.ALREADY_RUNNING: "is still running. Write again when it is done.",
 }
 
 
 def bot_words(status: BotStatus) -> str:
-    """Return what is open through a bot: "listening as @family_bot, 2 jobs, 3 people permitted"."""
+    """Return the state of a bot: "listening as @family_bot, 2 jobs, 3 people permitted"."""
     who = "1 person" if len(status.bot.permitted) == 1 else f"{len(status.bot.permitted)} people"
     scope = f"{counted(len(status.jobs), 'job')}, {who} permitted"
     if not status.is_running:
-        return f"Halo isn't running, so it does not listen ({scope})"
+        return f"not listening: Halo isn't running ({scope})"
     if status.state is None:
         return f"connecting ({scope})"
     if status.state.fault:
@@ -49,43 +49,43 @@ def bot_words(status: BotStatus) -> str:
 
 
 def refusal_reply(name: str, reason: SkipReason) -> str:
-    """Return what a person is told whose message starts nothing."""
+    """Return the reply to a message that the job refused."""
     return f"{_named(name)} {_REFUSALS.get(reason, 'does not start now.')}"
 
 
 def greeting(names: Sequence[str]) -> str:
-    """Return what a permitted person is told who opens a conversation with a bot."""
+    """Return the reply to a permitted person who opens a conversation with a bot."""
     return f"Each message to this bot starts: {', '.join(map(_named, names))}."
 
 
 def not_then_reply(name: str) -> str:
-    """Return what is told about a message that was written while no engine ran."""
+    """Return the reply to a message that was written while no engine ran."""
     return f"{_named(name)} was not started: Halo was not running when you wrote. Write again."
 
 
 def value_reply(name: str, fault: str) -> str:
-    """Return what is told about a message with a parameter that cannot be used."""
+    """Return the reply to a message with an invalid parameter."""
     return f"{_named(name)} was not started: {plain_line(fault, _LONGEST_REASON)}"
 
 
 def waiting_reply(name: str, waiting: Waiting, now_ms: int) -> str:
-    """Return what the sender is told while the run waits."""
-    return f"{_named(name)}: {waiting_words(waiting, now_ms)}. The answer comes here."
+    """Return the reply while the run waits."""
+    return f"{_named(name)}: {waiting_words(waiting, now_ms)}. The answer will be posted here."
 
 
 def later_reply(name: str, at: int, now_ms: int, *, is_retry: bool) -> str:
-    """Return what the sender is told while the run waits for its time."""
+    """Return the reply while the run waits for its start time."""
     what = "failed and is tried again" if is_retry else "starts"
-    return f"{_named(name)} {what} {describe_when(at, now_ms)}. The answer comes here."
+    return f"{_named(name)} {what} {describe_when(at, now_ms)}. The answer will be posted here."
 
 
 def question_reply(text: str) -> str:
-    """Return a question of a run as it is asked in a thread."""
+    """Return the message that asks a run's question in its thread."""
     return f"{text}\n\nReply here to answer."
 
 
 def run_reply(name: str, run: Run, output: bytes) -> str:
-    """Return what is answered after a run: its `::reply` lines, else its output; of a failure the last lines."""
+    """Return the reply after a run: its `::reply` lines, else its output; for a failure the last lines."""
     lines = shown_text(output).splitlines()
     replies = [_REPLY.sub("", line, count=1) for line in lines if _REPLY.match(line)]
     printed = [line for line in lines if not _DIRECTIVE.match(line)]
@@ -109,7 +109,7 @@ def _kept(text: str) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """Return a text of at most so many characters, as services count them: in units of 16 bits."""
+    """Return a text shortened to at most so many UTF-16 units, as services count characters."""
     if _length(text) <= longest:
         return text
     left = text[: longest - len(_CUT)]

@@ -1,4 +1,4 @@
-"""Sentences about webhooks: what is open, addresses, and lines to try them with."""
+"""Sentences about webhooks: the listener's state, addresses, and commands that call them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SERVICES = {Signature.GITHUB: "GitHub", Signature.GITLAB: "GitLab", Signature.S
 
 
 def open_words(status: WebhookStatus) -> str:
-    """Return what is open: "listening on 127.0.0.1:8787, 3 jobs"."""
+    """Return the state of the listener: "listening on 127.0.0.1:8787, 3 jobs"."""
     jobs = counted(status.jobs, "job")
     if status.place is None:
         return f"off ({jobs} with a webhook)" if status.jobs else "off"
@@ -44,7 +44,7 @@ def masked_address(place: Place, webhook: Webhook) -> str:
 
 
 def curl_line(place: Place, token: str) -> str:
-    """Return a line for a terminal that calls a webhook."""
+    """Return a terminal command that calls a webhook."""
     return f"curl -X POST {address(place, token)}"
 
 

@@ -296,7 +296,7 @@ def test_too_many_failed_events_disable_the_job_and_skip_the_others(bench: Bench
     assert (job.status, job.status_reason) == (JobStatus.DISABLED, StatusReason.ERRORS)
     last = _runs(bench)[-1]
     assert (last.outcome, last.reason, last.event_id) == (Outcome.SKIPPED, SkipReason.DISABLED, "2")
-    assert last.error == "an event asked for it, but it was disabled at that time"
+    assert last.error == "it was disabled when the event happened"
 
 
 def test_a_failed_event_delays_the_next_slot_and_a_success_frees_it(bench: Bench) -> None:

@@ -44,7 +44,7 @@ def test_a_bot_is_read_from_the_json_it_writes() -> None:
         ({"permitted": [str(number) for number in range(101)]}, "permitted: has at most 100 people"),
         (
             {"service": "slack", "permitted": ["@anna"]},
-            "permitted[0]: people can change their names on Slack",
+            "permitted[0]: names aren't unique on Slack",
         ),
         ({"api": "nonsense"}, "api: "),
         ({"api": "http://example.org"}, "api: must begin with https://"),

@@ -723,11 +723,11 @@ def test_a_value_with_a_form_of_its_own_reads_it_by_itself() -> None:
             "schedules[0].from: cannot read the date '1 May 2026'; write it like 2026-12-31",
         ),
         ({"until": "2026-02-30"}, "schedules[0].until: there is no such date as 2026-02-30"),
-        ({"until": "1969-12-31"}, "schedules[0].until: must lie between 1970 and 9998"),
+        ({"until": "1969-12-31"}, "schedules[0].until: must be between 1970 and 9998"),
         ({"until": 5}, "schedules[0].until: must be text, not 5"),
         (
             {"from": "2026-05-02", "until": "2026-05-01"},
-            "schedules[0].until: must not lie before the first day",
+            "schedules[0].until: must not be before the first day",
         ),
         (
             {"kind": "once", "at": 5, "from": "2026-05-02"},

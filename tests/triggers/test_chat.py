@@ -92,7 +92,7 @@ def test_only_the_newest_strangers_are_remembered(room: ChatRoom) -> None:
 
 def test_people_permitted_for_the_bot_may_start_what_names_nobody(room: ChatRoom) -> None:
     chat_part = room.bench.scheduler.chat
-    with pytest.raises(ScheduleError, match="nobody may write to it"):
+    with pytest.raises(ScheduleError, match="nobody is permitted to start it"):
         room.bench.scheduler.add_job("deploy", OnChat(DIRECT))
     chat_part.permit("family", ANNA_ID)
     room.bench.scheduler.add_job("deploy", OnChat(DIRECT), job_id="deploy")
@@ -110,8 +110,8 @@ def test_people_permitted_for_the_bot_may_start_what_names_nobody(room: ChatRoom
     ("event", "sentence"),
     [
         (OnChat("work/direct", ("1",)), "there is no bot named work"),
-        (OnChat("talk/direct", ("1",)), "Discord does not say which conversations are direct"),
-        (OnChat("talk/123", ("@anna",)), "people can change their names on Discord"),
+        (OnChat("talk/direct", ("1",)), "Discord doesn't report which conversations are direct"),
+        (OnChat("talk/123", ("@anna",)), "names aren't unique on Discord"),
     ],
 )
 def test_an_event_that_no_message_could_meet_is_refused(room: ChatRoom, event: OnChat, sentence: str) -> None:
@@ -292,7 +292,7 @@ def test_an_answer_is_given_up_after_a_day(room: ChatRoom, caplog: pytest.LogCap
     with caplog.at_level(logging.WARNING):
         room.wake()
         until(lambda: room.store.chat.next_reply_at("family") is None)
-    assert "could not be sent: Telegram refuses: chat not found" in caplog.text
+    assert "could not be sent: Telegram refused the request: chat not found" in caplog.text
 
 
 def test_only_the_newest_answers_wait(room: ChatRoom) -> None:
@@ -312,7 +312,7 @@ def test_a_job_that_is_paused_or_disabled_takes_no_message(room: ChatRoom) -> No
     room.open()
     room.write("go")
     room.is_told("paused is paused. Write again once it is resumed.")
-    room.is_told("off is disabled, so this starts nothing.")
+    room.is_told("off is disabled and wasn't started.")
     assert room.inputs("paused") == room.inputs("off") == []
 
 
@@ -326,7 +326,7 @@ def test_the_sender_is_told_once_what_the_run_waits_for(room: ChatRoom) -> None:
     room.wake()
     room.bench.clock.advance(5_000)
     room.wake()
-    room.is_told("deploy: waiting for its previous run to end. The answer comes here.")
+    room.is_told("deploy: waiting for its previous run to end. The answer will be posted here.")
     room.end(first, "1")
     room.is_told("1")
     second = room.bench.started[-1]
@@ -352,7 +352,7 @@ def test_a_message_that_a_later_one_replaces_is_told(room: ChatRoom) -> None:
     room.write("one")
     first = room.write("two")
     room.wake()
-    room.is_told("A later message took the place of this one.")
+    room.is_told("A later message replaced this one.")
     assert room.server.sent[0].reply_to == first - 1
     room.end(room.run(), "done")
     room.is_told("done")
@@ -501,7 +501,7 @@ def test_a_wrong_token_is_told_to_the_jobs_and_tried_again_later(bench: Bench) -
         room.open(waits=False)
         until(lambda: bool(room.told))
         assert room.told[0][0] == "deploy"
-        assert "does not know this token" in room.told[0][1]
+        assert "rejects this token" in room.told[0][1]
         (status,) = bench.scheduler.chat.status()
         assert not status.is_listening
         room.close()
@@ -558,7 +558,7 @@ def test_a_message_that_cannot_be_processed_does_not_keep_the_others(
             room.server.write(text)
     room.wait_until_received()
     assert room.inputs() == ["one", "two"]
-    assert "Messages to the bot family cannot be processed." in caplog.text
+    assert "Processing messages to the bot family failed." in caplog.text
 
 
 def test_what_cannot_be_stored_of_a_text_is_replaced(room: ChatRoom) -> None:
@@ -588,7 +588,7 @@ def test_the_retry_of_a_failed_run_is_told_and_answered(room: ChatRoom) -> None:
     run = room.run()
     room.bench.clock.advance(10_000)
     room.end(run, outcome=Outcome.FAILURE)
-    room.is_told("deploy failed and is tried again in 1 min. The answer comes here.")
+    room.is_told("deploy failed and is tried again in 1 min. The answer will be posted here.")
     room.bench.clock.advance(60_000)
     room.end(room.run(), "now it works")
     room.is_told("now it works")
@@ -610,7 +610,7 @@ def test_a_removed_bot_is_forgotten_with_its_token(room: ChatRoom) -> None:
 def test_a_missing_package_or_service_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     bot = ChatBot(name="work", service=ChatServiceName.SLACK, secret=_NAME)
     monkeypatch.setitem(chat.SERVICES, bot.service, "halo_scheduler.triggers.nonsense")
-    with pytest.raises(ChatFault, match="this version has no Slack"):
+    with pytest.raises(ChatFault, match="this version doesn't support Slack"):
         open_service(bot, TOKEN)
     monkeypatch.setitem(chat.SERVICES, bot.service, "websockets_that_are_not_there")
     with pytest.raises(ChatFault, match=r"Slack needs the package websockets_.*halo-scheduler\[chat\]"):

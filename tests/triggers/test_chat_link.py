@@ -185,7 +185,7 @@ def test_a_flood_of_pings_delays_nobody_and_can_be_ended() -> None:
         link.close()
         thread.join(1)
         assert not thread.is_alive()
-    assert [str(fault) for fault in ended] == ["the connection to Chat was switched off"]
+    assert [str(fault) for fault in ended] == ["the connection to Chat was closed"]
 
 
 def test_nothing_is_logged_of_what_is_sent(caplog: pytest.LogCaptureFixture) -> None:

@@ -391,7 +391,7 @@ def test_trouble_is_told_once_it_can_be_stored(desk: _Desk) -> None:
     desk.store.is_out_of_order = False
     desk.turn(10_000)
     desk.turn(10_000)
-    told = f"changes in {desk.folder} are noticed late: too many files are watched"
+    told = f"changes in {desk.folder} are detected late: too many files are watched"
     assert desk.store.told == [told]
     desk.want(OnFile(str(desk.folder), "*.pdf"))
     assert desk.store.told == [told]
@@ -474,7 +474,7 @@ def test_a_job_that_starts_itself_is_slowed_and_told(desk: _Desk) -> None:
     desk.store.is_own_work = True
     assert [_round(desk, number) for number in range(11)] == [*range(1, 11), 10]
     (told,) = desk.store.told
-    assert told.startswith(f"its own runs write the files in {desk.folder} that start it, so it starts less")
+    assert told.startswith(f"its own runs change the files in {desk.folder} that start it, so it starts less")
     desk.turn(10_000)
     assert len(desk.reported) == 11
     assert _round(desk, 11, 12_000) == 11
@@ -549,4 +549,4 @@ def test_a_fault_does_not_end_the_thread(
     monkeypatch.setattr(FileRounds, "turn", fail_once)
     watcher[0].follow([Watched("job", "", OnFile(str(tmp_path)), "a job")])
     until(lambda: watcher[1].kept)
-    assert "Folders could not be watched." in caplog.text
+    assert "Watching folders failed." in caplog.text

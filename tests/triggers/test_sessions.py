@@ -441,7 +441,7 @@ def test_a_fault_does_not_end_the_thread(
     watcher.follow([_watched(SessionEvent.BOOT)])
     until(lambda: store.kept)
     watcher.close()
-    assert "Events of the session could not be reported." in caplog.text
+    assert "Reporting events of the session failed." in caplog.text
 
 
 def test_closing_a_watcher_that_followed_nothing_is_quick(store: _Store) -> None:

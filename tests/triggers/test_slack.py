@@ -291,7 +291,7 @@ def test_another_reason_is_a_fault_that_names_it(site: SlackSite) -> None:
     ("reason", "said"),
     [
         ("too_many_websockets", "quit the others"),
-        ("warning", "before it said hello"),
+        ("warning", "before its hello"),
         ("link_disabled", "is off"),
     ],
 )
@@ -346,8 +346,8 @@ def _text_of_bytes(connection: ServerConnection) -> None:
 @pytest.mark.parametrize(
     ("talk", "said"),
     [
-        (_silent, "did not say hello"),
-        (_wrong_hello, "did not say hello"),
+        (_silent, "sent no hello"),
+        (_wrong_hello, "sent no hello"),
         (_nonsense, "not a JSON object"),
         (_no_object, "not a JSON object"),
         (_text_of_bytes, "not a JSON object"),
@@ -381,7 +381,7 @@ def test_a_silent_connection_is_asked_and_then_given_up(
 
     site.sockets.talk = talk
     with hearing(_bot(site)) as heard:
-        assert "nothing came over it" in str(heard.fault())
+        assert "nothing arrived" in str(heard.fault())
         is_over.set()
 
 
@@ -459,7 +459,7 @@ def test_an_unreachable_server_is_a_fault_that_says_so(site: SlackSite) -> None:
 @pytest.mark.parametrize(
     ("method", "data", "said"),
     [
-        ("auth.test", {"ok": False, "error": "token_revoked"}, r"does not accept the bot token \(xoxb-…\)"),
+        ("auth.test", {"ok": False, "error": "token_revoked"}, r"rejects the bot token \(xoxb-…\)"),
         ("apps.connections.open", {"ok": False, "error": "invalid_auth"}, r"the app-level token \(xapp-…\)"),
         (
             "apps.connections.open",
@@ -489,8 +489,8 @@ def test_what_somebody_must_put_right_is_final(site: SlackSite, method: str, dat
     [
         (200, {"ok": False, "error": "internal_error"}, "Slack refused auth.test: internal error"),
         (200, {"ok": False, "error": "odd\x1b[2Jerror"}, "Slack refused auth.test: odderror"),
-        (200, {"ok": False, "error": "ratelimited"}, "limits how often"),
-        (200, {"ok": True}, "did not say who the bot is"),
+        (200, {"ok": False, "error": "ratelimited"}, "limits the rate"),
+        (200, {"ok": True}, "did not return the bot's name"),
         (503, {"ok": False, "error": "service_unavailable"}, "HTTP status 503"),
         (500, b"<html>", "HTTP status 500"),
         (302, {}, "HTTP status 302"),
@@ -536,7 +536,7 @@ def test_a_rate_limit_is_kept_without_asking_again(site: SlackSite) -> None:
     bot = _bot(site)
     site.instead["chat.postMessage"] = [(429, {"Retry-After": "30"}, {"ok": False, "error": "ratelimited"})]
     for _ in range(3):
-        with pytest.raises(ChatFault, match="limits how often") as caught:
+        with pytest.raises(ChatFault, match="limits the rate") as caught:
             bot.send(CHANNEL, "1.000001", "x")
         assert caught.value.retry_after_s == pytest.approx(30, abs=5)
     assert len(site.called("chat.postMessage")) == 1
@@ -577,7 +577,7 @@ def test_the_identity_proves_both_tokens(site: SlackSite) -> None:
     assert _bot(site).identity() == "halo (Acme)"
     assert {call.token for call in site.calls} == {BOT_TOKEN, APP_TOKEN}
     for tokens in (f"xoxb-wrong {APP_TOKEN}", f"{BOT_TOKEN} xapp-wrong"):
-        with pytest.raises(ChatFault, match="does not accept"):
+        with pytest.raises(ChatFault, match="rejects"):
             _bot(site, tokens=tokens).identity()
 
 
@@ -643,6 +643,6 @@ def test_a_closed_service_sends_nothing_more(site: SlackSite) -> None:
     bot.close()
     with hearing(bot) as heard:
         assert heard.end() is None
-    with pytest.raises(ChatFault, match="switched off"):
+    with pytest.raises(ChatFault, match="was closed"):
         bot.send(CHANNEL, "1.000001", "x")
     assert site.calls == []

@@ -190,24 +190,29 @@ def test_an_answer_with_very_many_mentions_is_marked_as_a_whole(server: Telegram
 @pytest.mark.parametrize(
     ("status", "body", "sentence", "then"),
     [
-        (401, {"ok": False}, "Telegram does not know this token", (None, True)),
-        (404, {"ok": False}, "Telegram does not know this token", (None, True)),
+        (401, {"ok": False}, "Telegram rejects this token", (None, True)),
+        (404, {"ok": False}, "Telegram rejects this token", (None, True)),
         (409, {"description": "Conflict: terminated"}, "another program receives", (30.0, False)),
         (
             409,
             {"description": "can't use, a Webhook is active"},
-            "sends its messages to a webhook",
+            "a webhook elsewhere receives",
             (30.0, False),
         ),
-        (429, {"parameters": {"retry_after": 17}}, "asks to wait", (17.0, False)),
-        (429, {"parameters": {"retry_after": "x"}}, "asks to wait", (30.0, False)),
-        (429, {}, "asks to wait", (30.0, False)),
-        (400, {"description": "Bad Request: chat\nnot found"}, "refuses: Bad Request: chat", (None, False)),
-        (200, {"ok": False}, "refuses: it answers 200", (None, False)),
+        (429, {"parameters": {"retry_after": 17}}, "limits the rate", (17.0, False)),
+        (429, {"parameters": {"retry_after": "x"}}, "limits the rate", (30.0, False)),
+        (429, {}, "limits the rate", (30.0, False)),
+        (
+            400,
+            {"description": "Bad Request: chat\nnot found"},
+            "refused the request: Bad Request: chat",
+            (None, False),
+        ),
+        (200, {"ok": False}, "refused the request: HTTP status 200", (None, False)),
         (200, [], "cannot be read", (None, False)),
         (200, b"<html>", "cannot be read", (None, False)),
         (200, b"[" * 100_000, "cannot be read", (None, False)),
-        (502, b"Bad Gateway", "it answers 502", (None, False)),
+        (502, b"Bad Gateway", "HTTP status 502", (None, False)),
     ],
 )
 def test_what_the_service_refuses_is_said_in_a_sentence(
@@ -251,7 +256,7 @@ def test_a_server_that_cannot_be_reached_is_named_without_the_token() -> None:
 
 @pytest.mark.parametrize("token", ["", "nonsense", "4711:short", f"{TOKEN}/../x", f"{TOKEN}\r\nX: y"])
 def test_what_cannot_be_a_token_is_not_sent(token: str) -> None:
-    with pytest.raises(ChatFault, match="does not know this token") as caught:
+    with pytest.raises(ChatFault, match="rejects this token") as caught:
         open_service(token)
     assert caught.value.is_final
 

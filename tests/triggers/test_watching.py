@@ -159,7 +159,7 @@ def test_a_watcher_that_cannot_be_opened_is_tried_again(
     desk.watching.follow()
     desk.watching.follow()
     assert [record.message for record in caplog.records] == [
-        "Events of the kind session cannot be watched.",
+        "Watching events of the kind session failed.",
         "An event of job job: it cannot be watched: no more watches",
     ]
     assert _trouble(bench) == "it cannot be watched: no more watches"
@@ -363,7 +363,7 @@ def test_an_event_that_cannot_be_observed_is_refused(bench: Bench, monkeypatch: 
 
 def test_a_kind_without_a_watcher_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halo_scheduler.triggers.watching.WATCHERS", {})
-    with pytest.raises(ScheduleError, match="this version cannot observe events of the kind webhook"):
+    with pytest.raises(ScheduleError, match="this version doesn't support events of the kind webhook"):
         _add(bench, OnWebhook())
 
 

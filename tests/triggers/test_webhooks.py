@@ -253,7 +253,7 @@ def test_github_signs_the_body_and_nothing_is_accepted_twice(door: Door) -> None
     signed = {"X_Hub_Signature_256": f"sha256={_mac(b'push')}"}
     assert door.post(token, b"push", **signed, X_GitHub_Delivery="1").status == 202
     replayed = door.post(token, b"push", **signed, X_GitHub_Delivery="2")
-    assert (replayed.status, replayed.data) == (409, {"error": "this was received before"})
+    assert (replayed.status, replayed.data) == (409, {"error": "this request was received before"})
     assert [door.post(token, b"push").status, door.post(token, b"other", **signed).status] == [401, 401]
     assert len(door.requests()) == 1
     door.bench.clock.advance(31 * 86_400_000)

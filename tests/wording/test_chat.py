@@ -24,7 +24,7 @@ def _status(*, is_running: bool = True, jobs: tuple[str, ...] = ("a", "b"), **st
         (_status(identity="@halo"), "listening as @halo, 2 jobs, 1 person permitted"),
         (_status(identity="@halo", fault="the network is down"), "not listening: the network is down"),
         (_status(jobs=("a",)), "connecting (1 job, 1 person permitted)"),
-        (_status(is_running=False), "Halo isn't running, so it does not listen (2 jobs, 1 person permitted)"),
+        (_status(is_running=False), "not listening: Halo isn't running (2 jobs, 1 person permitted)"),
         (
             BotStatus(
                 bot=ChatBot(name="b", service=ChatServiceName.SLACK, secret="X"),  # noqa: S106 - a name
@@ -67,7 +67,7 @@ def test_what_is_answered_after_a_run(run: Run, output: bytes, text: str) -> Non
 
 def test_a_run_that_waits_for_its_time_says_when() -> None:
     assert later_reply("backup", 120_000, 60_000, is_retry=False) == (
-        "backup starts in 1 min. The answer comes here."
+        "backup starts in 1 min. The answer will be posted here."
     )
     assert later_reply("backup", 120_000, 60_000, is_retry=True).startswith(
         "backup failed and is tried again in"

@@ -129,7 +129,7 @@ _BACK = "On 31 Oct 2027 the clocks go back from 03:00 to 02:00: "
         (
             "*/15 * * * *",
             "2026-11-16T12:00Z",
-            _FORWARD + "the runs in between will be left out, as that time does not exist.",
+            _FORWARD + "the runs in between will be skipped, as that time does not exist.",
         ),
         ("30 2 * * *", "2027-04-01T12:00Z", _BACK + "the run at 02:30 will happen in the first pass only."),
         (

@@ -237,7 +237,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.NOT_AFTER_EVENT,
         {"state": "paused"},
-        "an event asked for it, but it was paused at that time",
+        "it was paused when the event happened",
     ),
     (
         MessageKind.EVENTS_FOLDED,

@@ -1,4 +1,4 @@
-"""`halo chat`: bots by which people start jobs."""
+"""`halo chat`: the bots through which people start jobs."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def chat(context: click.Context, *, as_json: bool) -> None:
       halo chat allow family 123456789
       halo chat remove family
 
-    Alone, it lists the bots. No port is open: Halo asks the service for messages, while it runs. Only people whom you
-    permit, or a job names, can start anything; others get no answer.
+    Without a command, it lists the bots. Halo connects to the chat service while it runs and opens no port. Only people
+    whom you permit, or whom a job names, can start jobs; others get no reply.
     """
     if context.invoked_subcommand is None:
         _list(as_json=as_json)
@@ -61,14 +61,14 @@ def _list(*, as_json: bool) -> None:
 
 
 def _cells(status: BotStatus) -> list[str]:
-    permitted = ", ".join(status.bot.permitted) or "those whom jobs name"
+    permitted = ", ".join(status.bot.permitted) or "only people listed in jobs"
     return [status.bot.name, status.bot.service, plain_line(bot_words(status), _LONGEST), permitted]
 
 
 @chat.command(short_help="Add a bot.")
 @_NAME
 @click.option("--service", type=choice_of(ChatServiceName), required=True, help="The service of the bot.")
-@click.option("--api", metavar="URL", default="", help="The address of a server of your own.")
+@click.option("--api", metavar="URL", default="", help="URL of your own server of this service.")
 @_IN_FILE
 def add(*, name: str, service: str, api: str, in_file: bool) -> None:
     """Add a bot; its token is typed without echo or read from standard input.
@@ -83,7 +83,7 @@ def add(*, name: str, service: str, api: str, in_file: bool) -> None:
     token = _ask_token(name)
     with naming_options(_OPTIONS_BY_FIELD, {}), Scheduler.open(actor=TERMINAL) as scheduler:
         scheduler.chat.add(name, ChatServiceName(service), token, api=api, in_file=in_file)
-    click.echo(f"added {name}; see whether it works with: halo chat test {name}")
+    click.echo(f"added {name}; test it with: halo chat test {name}")
 
 
 @chat.command(short_help="Replace the token of a bot.")
@@ -97,7 +97,7 @@ def token(*, name: str, in_file: bool) -> None:
       halo chat token family
     """
     with naming_options(_OPTIONS_BY_FIELD, {}), Scheduler.open(actor=TERMINAL) as scheduler:
-        scheduler.chat.strangers(name)  # Refuses a bot that is not there, before asking.
+        scheduler.chat.strangers(name)  # Refuse a missing bot before asking for its token.
         scheduler.chat.renew(name, _ask_token(name), in_file=in_file)
     click.echo(f"{name} has a new token")
 
@@ -106,7 +106,7 @@ def token(*, name: str, in_file: bool) -> None:
 @_NAME
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def remove(*, name: str, yes: bool) -> None:
-    """Remove a bot and its token; messages to it start nothing any more.
+    """Remove a bot and its token; messages to it no longer start jobs.
 
     \b
     Examples:
@@ -120,10 +120,10 @@ def remove(*, name: str, yes: bool) -> None:
     click.echo(f"removed {name}")
 
 
-@chat.command(short_help="Ask the service who the bot is.")
+@chat.command(short_help="Check the token of a bot.")
 @_NAME
 def test(*, name: str) -> None:
-    """Ask the service who the bot is, which proves its token.
+    """Check the token of a bot: ask the service for the bot's name.
 
     \b
     Examples:
@@ -137,17 +137,17 @@ def test(*, name: str) -> None:
         click.echo(f"{WAITS} {plain_line(bot_words(status), _LONGEST)}")
 
 
-@chat.command(short_help="Show who wrote and started nothing.")
+@chat.command(short_help="List people who wrote without permission.")
 @_NAME
 @_JSON
 def who(*, name: str, as_json: bool) -> None:
-    """Show who wrote to a bot and started nothing, with the ids to permit them.
+    """List people who wrote to a bot without permission, with the ids to permit them.
 
     \b
     Examples:
       halo chat who family
 
-    Halo must run for this. Only the newest 20 people are kept.
+    Messages are received only while Halo runs. The newest 20 people are kept.
     """
     with naming_options(_OPTIONS_BY_FIELD, {}), open_to_read() as scheduler:
         found = scheduler.chat.strangers(name)
@@ -155,39 +155,39 @@ def who(*, name: str, as_json: bool) -> None:
         click.echo(json.dumps([_data_of(one) for one in found], ensure_ascii=False, indent=2))
         return
     if not found:
-        click.echo(f"nobody else wrote to {name}")
+        click.echo(f"nobody has written to {name} without permission")
         return
     rows = [
         [one.sender, plain_line(one.sender_name, _LONGEST_NAME), f"{name}/{one.channel}", moment(one.at)]
         for one in found
     ]
     print_table(["ID", "NAME", "CONVERSATION", "WROTE"], rows)
-    click.echo(f"Let somebody start jobs with: halo chat allow {name} ID")
+    click.echo(f"Permit a person with: halo chat allow {name} ID")
 
 
 @chat.command(short_help="Permit a person to start jobs.")
 @_NAME
 @_PERSON
 def allow(*, name: str, person: str) -> None:
-    """Permit a person to start the jobs of a bot that name nobody themselves.
+    """Permit a person to start the bot's jobs, except jobs with their own list of people.
 
     \b
     Examples:
       halo chat allow family 123456789
       halo chat allow family @anna
 
-    Names work on Telegram only. An id is safer: a name can be given up, and taken by somebody else.
+    Names work on Telegram only. An id is safer: somebody else can take over an abandoned name.
     """
     with naming_options(_OPTIONS_BY_FIELD, {}), Scheduler.open(actor=TERMINAL) as scheduler:
         scheduler.chat.permit(name, person)
     click.echo(f"{person} may start jobs through {name}")
 
 
-@chat.command(short_help="Take a permission back.")
+@chat.command(short_help="Revoke a permission.")
 @_NAME
 @_PERSON
 def deny(*, name: str, person: str) -> None:
-    """Take the permission of a person back; jobs that name the person keep doing so.
+    """Revoke the permission of a person. The jobs' own lists don't change.
 
     \b
     Examples:

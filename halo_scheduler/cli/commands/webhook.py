@@ -1,4 +1,4 @@
-"""`halo webhook`: addresses by which other programs start jobs."""
+"""`halo webhook`: addresses through which other programs start jobs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONGEST_NAME = 60
 
 @click.group(cls=Subcommands)
 def webhook() -> None:
-    """Let other programs start jobs by HTTP.
+    """Let other programs start jobs over HTTP.
 
     \b
     Examples:
@@ -49,17 +49,19 @@ def webhook() -> None:
       halo webhook status
       halo webhook off
 
-    No port is open until you turn webhooks on. Then one is open, on this computer only, while Halo is running and a
-    job has a webhook.
+    Halo opens no port until you turn webhooks on. It then listens on this computer only, while it runs and a job has a
+    webhook.
     """
 
 
 @webhook.command()
-@click.option("--port", type=int, metavar="8787", help="The port. [as before]")
-@click.option("--address", "host", metavar="127.0.0.1", help="The address of this computer. [as before]")
+@click.option("--port", type=int, metavar="8787", help="Port to listen on. [unchanged]")
+@click.option(
+    "--address", "host", metavar="127.0.0.1", help="Address of this computer to listen on. [unchanged]"
+)
 @click.option("--yes", is_flag=True, help="Don't ask before opening the port to other computers.")
 def on(*, port: int | None, host: str | None, yes: bool) -> None:
-    """Receive webhooks.
+    """Turn webhooks on.
 
     \b
     Examples:
@@ -77,13 +79,13 @@ def on(*, port: int | None, host: str | None, yes: bool) -> None:
             require_yes(f"{OPEN_WARNING} Open {place}?")
         scheduler.settings.change(webhooks=True, **changes)
         found = scheduler.webhooks.place
-    click.echo(f"webhooks are on: Halo receives them at {found} while a job has one")
+    click.echo(f"webhooks are on: Halo listens on {found} while a job has a webhook")
     _warn_if_open(found)
 
 
 @webhook.command()
 def off() -> None:
-    """Stop receiving webhooks. Jobs keep their addresses.
+    """Turn webhooks off. Jobs keep their addresses.
 
     \b
     Examples:
@@ -143,7 +145,7 @@ def rotate(*, name: str, yes: bool, as_json: bool) -> None:
 @_NAME
 @click.argument("signature", type=click.Choice([*map(str, Signature), _NO_SIGNATURE]))
 @click.option(
-    "--key", metavar="SECRET", shell_complete=complete_secrets, help="Secret with the key of the service."
+    "--key", metavar="SECRET", shell_complete=complete_secrets, help="Secret that stores the service's key."
 )
 @click.option("--window", default="5m", metavar="5m", help="Maximum age of a Stripe signature. [5m]")
 def sign(*, name: str, signature: str, key: str | None, window: str) -> None:
@@ -165,7 +167,7 @@ def sign(*, name: str, signature: str, key: str | None, window: str) -> None:
     """
     chosen = None if signature == _NO_SIGNATURE else Signature(signature)
     if chosen is not None and key is None:
-        raise click.UsageError("name the secret with the key of the service: --key SECRET")
+        raise click.UsageError("give the secret that stores the service's key: --key SECRET")
     with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
         with naming_options(_OPTIONS_BY_FIELD, {}):
@@ -182,7 +184,7 @@ def sign(*, name: str, signature: str, key: str | None, window: str) -> None:
 @webhook.command("status")
 @_JSON
 def status_(*, as_json: bool) -> None:
-    """Show the open address, and the jobs that webhooks start.
+    """Show where Halo listens, and which jobs webhooks start.
 
     \b
     Examples:

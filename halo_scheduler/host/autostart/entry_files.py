@@ -1,4 +1,4 @@
-"""Start at login by a file: a desktop entry on XDG desktops, a launchd property list on macOS."""
+"""Start at login with a file: a desktop entry on XDG desktops, a launchd property list on macOS."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class LaunchAgent:
         return str(self._path)
 
     def _agent(self) -> dict[str, object]:
-        """Return the content of the file; empty if it is missing or launchd could not read it either."""
+        """Return the content of the file; empty if it is missing or malformed."""
         try:
             agent = plistlib.loads(_read_file(self._path) or b"")
         except (plistlib.InvalidFileException, ExpatError, ValueError, AttributeError, IndexError):

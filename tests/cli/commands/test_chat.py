@@ -56,12 +56,12 @@ def test_without_bots_it_says_how_to_add_one() -> None:
 
 
 def test_a_bot_is_added_tried_listed_and_removed(server: TelegramServer, home: Path) -> None:
-    assert _add(server) == "added family; see whether it works with: halo chat test family\n"
+    assert _add(server) == "added family; test it with: halo chat test family\n"
     assert _chat("test", "family") == (
         "family is @halo_test_bot on Telegram\n"
-        "▲ Halo isn't running, so it does not listen (0 jobs, 0 people permitted)\n"
+        "▲ not listening: Halo isn't running (0 jobs, 0 people permitted)\n"
     )
-    assert "family  telegram  Halo isn't running" in _chat()
+    assert "family  telegram  not listening: Halo isn't running" in _chat()
     assert _data()[0] == {
         "name": "family",
         "service": "telegram",
@@ -81,20 +81,20 @@ def test_a_token_is_replaced(server: TelegramServer) -> None:
     _add(server, "1:an-older-token-of-it")
     wrong = _run("chat", "test", "family")
     assert isinstance(wrong.exception, SchedulerError)
-    assert "does not know this token" in str(wrong.exception)
+    assert "rejects this token" in str(wrong.exception)
     assert _chat("token", "family", "--in-file", typed=TOKEN) == "family has a new token\n"
     assert "@halo_test_bot" in _chat("test", "family")
 
 
 def test_who_wrote_is_shown_and_permitted(server: TelegramServer) -> None:
     _add(server)
-    assert _chat("who", "family") == "nobody else wrote to family\n"
+    assert _chat("who", "family") == "nobody has written to family without permission\n"
     with Scheduler.open() as scheduler:
         stranger = Stranger(bot="family", sender="100", sender_name="@Anna", channel="-5", at=1_000)
         scheduler._store.chat.note_strangers([stranger])
     shown = _chat("who", "family")
     assert "100  @Anna  family/-5" in shown
-    assert shown.endswith("Let somebody start jobs with: halo chat allow family ID\n")
+    assert shown.endswith("Permit a person with: halo chat allow family ID\n")
     assert _data("who", "family") == [{"id": "100", "name": "@Anna", "conversation": "-5", "at": 1_000}]
     assert _chat("allow", "family", "@ANNA") == "@ANNA may start jobs through family\n"
     assert _data()[0]["permitted"] == ["@anna"]
@@ -141,9 +141,9 @@ def test_a_job_is_added_and_shown(server: TelegramServer) -> None:
 def test_status_and_doctor_say_what_is_open(server: TelegramServer) -> None:
     _add(server)
     shown = _run("status").output
-    assert "  chat: family (telegram), Halo isn't running, so it does not listen" in shown
+    assert "  chat: family (telegram), not listening: Halo isn't running" in shown
     assert json.loads(_run("status", "--json").output)["chat"][0]["name"] == "family"
-    assert "Chat: family (telegram), Halo isn't running" in _run("doctor").output
+    assert "Chat: family (telegram), not listening: Halo isn't running" in _run("doctor").output
     with Scheduler.open() as scheduler:
         scheduler.add_job("answer", OnChat("family/direct", ("100",)))
         scheduler.tick()

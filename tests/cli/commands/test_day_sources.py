@@ -81,7 +81,7 @@ def test_a_file_is_found_from_the_current_folder_and_kept_over_an_export(home: P
     ("days", "said"),
     [
         ("holidays Atlantis", "--not-on: unknown country or region 'Atlantis'"),
-        ("business days", "--not-on: say business days of which country"),
+        ("business days", "--not-on: say the country of the business days"),
         ("ics gone.ics", "gone.ics cannot be read: No such file or directory"),
         ("someday", "--not-on: write a date like 2027-05-01, not 'someday'"),
     ],
@@ -102,7 +102,7 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.Mo
 def test_why_says_that_a_holiday_was_left_out_or_moved() -> None:
     _halo("add", "tea", *_NINE, "--cron", "0 9 24 12 *", "--not-on", "holidays DE", "--", "true")
     said = _halo("why", "tea", "--at", "2029-12-25 9:00")
-    assert "is left out: it is a holiday in Germany." in said
+    assert "is excluded: it is a holiday in Germany." in said
     _halo("edit", "tea", *_NINE, "--not-on", "holidays DE", "--shift", "next")
     assert "is moved to 27 Dec 2029" in _halo("why", "tea", "--at", "2029-12-25 9:00")
     assert "It was moved from 25 Dec 2029" in _halo("why", "tea", "--at", "2029-12-27 9:00")

@@ -215,7 +215,7 @@ def test_a_single_run_keeps_out_of_the_days_of_other_schedules() -> None:
         (("--every", "1h", "--until-date", "2020-01-01"), "--until-date: this time is in the past"),
         (
             ("--every", "1h", "--from-date", "2098-01-01", "--until-date", "2097-01-01"),
-            "--until-date: must not lie before the first day, 2098-01-01",
+            "--until-date: must not be before the first day, 2098-01-01",
         ),
     ],
 )
@@ -256,9 +256,9 @@ def test_days_that_are_left_out_are_options() -> None:
     [
         (("--every", "1h", "--not-on", "sunday"), "--not-on: write a date like 2027-05-01"),
         (("--every", "1h", "--only-on", "2020-01-01"), "--only-on: this time is in the past"),
-        (("--every", "1h", "--shift", "next"), "--shift: needs days that are left out"),
+        (("--every", "1h", "--shift", "next"), "--shift: needs excluded days"),
         (("--every", "1h", "--not-on", "weekends", "--shift", "next"), "--shift needs fixed times"),
-        (("--cron", "0 9 * * SAT", "--only-on", "weekdays"), "none of its times lies on these days"),
+        (("--cron", "0 9 * * SAT", "--only-on", "weekdays"), "none of its times is on these days"),
     ],
 )
 def test_impossible_calendars_are_refused(options: tuple[str, ...], reason: str) -> None:

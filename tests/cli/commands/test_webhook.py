@@ -43,7 +43,7 @@ def test_a_new_job_says_what_is_missing_until_it_can_be_called() -> None:
     added = _run("add", "build", "--webhook", "--", "true").output.splitlines()
     assert added[2:] == [
         "▲ it has no address yet; make one with: halo webhook url build",
-        "▲ webhooks are off; switch them on with: halo webhook on",
+        "▲ webhooks are off; turn them on with: halo webhook on",
         '▲ Halo isn\'t running; start it with "halo" or "halo daemon"',
     ]
     _webhook("on")
@@ -89,11 +89,11 @@ def test_switched_on_and_off() -> None:
         "JOB     ADDRESS                            SIGNATURE\n"
         "deploy  none yet; halo webhook url deploy\n"
     )
-    assert _webhook("on") == ("webhooks are on: Halo receives them at 127.0.0.1:8787 while a job has one\n")
+    assert _webhook("on") == ("webhooks are on: Halo listens on 127.0.0.1:8787 while a job has a webhook\n")
     assert _data("status")["on"]
     assert "  webhooks: on, but Halo isn't running; 127.0.0.1:8787 is not open\n" in _run("status").output
     assert json.loads(_run("status", "--json").output)["webhooks"]["on"]
-    assert "at 127.0.0.1:9000 " in _webhook("on", "--port", "9000")
+    assert "on 127.0.0.1:9000 " in _webhook("on", "--port", "9000")
     assert _webhook("off") == "webhooks are off: no port is open\n"
     assert _data("status")["listening"] is None
 
@@ -143,7 +143,7 @@ def test_a_signature_names_its_secret() -> None:
     assert _data("status")["jobs"][0]["signature"] == "github"
     assert "signed with KEY" in _webhook("url", "deploy")
     assert _webhook("sign", "deploy", "none") == "deploy: no signature\n"
-    assert "name the secret" in _run("webhook", "sign", "deploy", "github").output
+    assert "give the secret" in _run("webhook", "sign", "deploy", "github").output
     done = _run("webhook", "sign", "deploy", "stripe", "--key", "KEY", "--window", "2d")
     assert str(done.exception) == "--window: must be between 1000 and 86400000, not 172800000"
 

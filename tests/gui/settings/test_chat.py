@@ -108,7 +108,7 @@ def test_a_bot_is_tried(page: ChatPage, qtbot: QtBot, scheduler: Scheduler, serv
     _says(page, qtbot, "✓ family is @halo_test_bot")
     server.answers = [(401, {"ok": False})]
     _press(page, qtbot, "testBotButton")
-    qtbot.waitUntil(lambda: "Telegram does not know" in child(page, QLabel, "chatMessage").text())
+    qtbot.waitUntil(lambda: "Telegram rejects" in child(page, QLabel, "chatMessage").text())
 
 
 def test_people_are_permitted_and_denied(
