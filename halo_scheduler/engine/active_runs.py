@@ -170,7 +170,7 @@ class ActiveRuns:
         self.stop_what_must(now_ms)
 
     def stop_without_store(self, store: Store, now_ms: int) -> None:
-        """Stop the runs that must be stopped although the store cannot be written; reading is enough for that."""
+        """Stop runs while the store cannot be written; this only needs to read it."""
         requests: list[Request] = []
         with suppress(StoreError):
             requests = store.requests.others()

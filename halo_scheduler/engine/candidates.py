@@ -34,7 +34,7 @@ _POLL_MS = 10_000
 
 
 class Candidate(NamedTuple):
-    """A due job or, with a request, a run that another run or an event asks for.
+    """A due job or, with a request, a run requested by another run or an event.
 
     (A tuple, because a tick may create thousands.)
     """
@@ -69,7 +69,7 @@ def oldest_first(
 ) -> Iterator[Candidate]:
     """Yield due jobs and queued runs, oldest first; due jobs are read lazily.
 
-    Due jobs known to wait only for the limit of one of `full_groups` are left out.
+    Due jobs known to wait only for the limit of one of `full_groups` are omitted.
     """
     due = _due(store, now_ms, places, full_groups)
     return heapq.merge(due, queued, key=lambda candidate: candidate.since) if queued else due

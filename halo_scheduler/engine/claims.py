@@ -142,7 +142,7 @@ class _Round:
         self._busy: set[str] = set()
         self._seen: set[str] = set()
         self._claimed: list[tuple[JobRecord, Run]] = []
-        # By job id: the jobs whose queued run could have started, but did not.
+        # The ids of jobs whose queued run could have started but did not.
         self._not_started: dict[str, JobRecord] = {}
         self.changed: dict[str, JobRecord] = {}
         """The jobs that were changed since they were read."""
@@ -204,11 +204,11 @@ class _Round:
             self.changed[record.id] = after
         is_due = after.run_id is None and (after.next_run_at or self._now_ms + 1) <= self._now_ms
         if is_due and after.slot_at != record.slot_at:
-            # The slot was skipped, and a pending point is next.
+            # The slot was skipped; a pending point is next.
             self._consider_slot(Candidate(after))
 
     def _after_slot(self, candidate: Candidate) -> JobRecord:
-        """Return a due job with its slot started, skipped or put off; disabled, if that cannot be decided."""
+        """Start, skip or postpone the slot of a due job; disable the job if that fails."""
         record = candidate.record
         after: JobRecord | None = None
         with JobFaultIsolation(self._store, record.id, self._now_ms):

@@ -169,7 +169,7 @@ class Endings:
         return changes
 
     def _go_on_with_events(self, run: Run, after: JobRecord, end: RunEnd) -> None:
-        """Request the retry of a failed event, and let the others wait as long as the job's slots would."""
+        """Request the retry of a failed event, and delay the other events by the job's back-off."""
         if not after.spec.events or run.trigger not in (Trigger.EVENT, Trigger.SCHEDULE):
             return
         retry_at = event_retry_at(after, run, end)
@@ -226,7 +226,7 @@ class Endings:
 
 
 def _is_tried_again(run: Run, after: JobRecord, end: RunEnd) -> bool:
-    """Return whether a retry follows: then this attempt's end is not the end of its slot or event."""
+    """Return whether a retry follows, so that this attempt does not end its slot or event."""
     if run.event_id is not None:
         return event_retry_at(after, run, end) is not None
     return run.slot_at is not None and after.slot_at == run.slot_at and after.attempt > run.attempt

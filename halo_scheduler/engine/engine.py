@@ -305,7 +305,7 @@ class Engine:
         instants = [self._store.jobs.next_instant(self._lease.renewed_at), self._runs.next_deadline_at]
         instants.append(self._start_conditions.wakes_at if self._claiming else None)
         delays = [at - now_ms for at in instants if at is not None]
-        # Monotonic: if the wall clock is set back, the next instant may be years away.
+        # Monotonic: after the wall clock is set back, the next instant may be years away.
         delays.append(self._lease.renewed_ms + MAX_DELAY_MS - self._clock.monotonic_ms())
         if self._clock_steps.peek():
             return 0  # The clock was set since the last poll, so none of these may be true.
@@ -396,5 +396,5 @@ class Engine:
         changes = self._starter.skip_unsupported(record, run, self._finish)
         self._forget_done()
         self._announce(changes)
-        self.recheck_conditions()  # Its next slot may be due at once: a pending one.
+        self.recheck_conditions()  # A pending slot may be due at once.
         return False

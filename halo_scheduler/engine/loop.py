@@ -227,7 +227,7 @@ class EngineLoop(QObject):
         self._changed(change)
 
     def _take_events(self, changes: list[Change]) -> None:
-        """Publish what watchers have stored, and tick: their runs are due."""
+        """Publish the changes that watchers stored, and tick: their runs are due."""
         for change in changes:
             self._changed(change)
         self.look_again()

@@ -1,4 +1,4 @@
-"""Maintenance: daily backups and calendars, pruning of old runs in small steps, and a reserve of disk space."""
+"""Maintenance: daily backups, daily refresh of calendars, pruning of old runs, and a reserve of disk space."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def _back_up(path: Path, now_ms: int) -> None:
 
 
 class DayRefresh:
-    """Looks up all sources when the engine starts and every day; of one that cannot be read the last days stay."""
+    """Looks up all day sources when the engine starts and every day; if one cannot be read, its last days stay."""
 
     def __init__(self, store: Store, handle: Handle) -> None:
         self._store = store
@@ -267,11 +267,11 @@ class DayRefresh:
 
     @property
     def has_news(self) -> bool:
-        """Whether days were looked up and are not stored yet."""
+        """Whether looked-up days are not stored yet."""
         return bool(self._found)
 
     def settle(self, now_ms: int) -> list[str]:
-        """Store what was found, inside the engine's transaction; return the sources whose days changed."""
+        """Store looked-up days inside the engine's transaction; return the sources whose days changed."""
         changed = [source for source, days in self._found.items() if self._save(source, days, now_ms)]
         if now_ms >= self._due_at or now_ms < self._due_at - DAY_MS:
             self._due_at = now_ms + DAY_MS
@@ -282,7 +282,7 @@ class DayRefresh:
         return changed
 
     def forget_recorded(self) -> None:
-        """Forget what is stored, after the commit."""
+        """Discard the stored results, after the commit."""
         self._found = {}
 
     def _save(self, source: str, days: frozenset[date] | str, now_ms: int) -> bool:
@@ -297,14 +297,14 @@ class DayRefresh:
         return is_changed
 
     def _look(self, sources: Iterable[str], now_ms: int) -> None:
-        """Look up the days, on any thread."""
+        """Look up the days; runs on any thread."""
         found: _Found = {}
         for source in sources:
             try:
                 found[source] = look_up_source(source, now_ms)
             except ScheduleError as error:
                 found[source] = error.message
-            except Exception as error:  # noqa: BLE001 - a fault in a library is told, and the last days stay
-                _LOG.exception("The days of %s cannot be looked up.", source)
+            except Exception as error:  # noqa: BLE001 - a fault in a library is stored, and the last days stay
+                _LOG.exception("Looking up the days of %s failed.", source)
                 found[source] = f"an error occurred: {error}"
         self._handle.post(lambda: self._found.update(found))

@@ -197,7 +197,7 @@ def verdict_of(store: Store, run_id: str) -> Verdict | None:
     if run.outcome is Outcome.RUNNING:
         return None
     if run.reason is SkipReason.SOURCE_UNAVAILABLE:
-        return Verdict.RELEASED  # The source stopped before the item was started.
+        return Verdict.RELEASED  # The work queue was closed before the item was started.
     if run.outcome is Outcome.SUCCESS:
         return Verdict.DONE
     return Verdict.FAILED if run.outcome in ERRORS else Verdict.RELEASED

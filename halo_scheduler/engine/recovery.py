@@ -146,7 +146,7 @@ class Recovery:
         return [Change(ChangeKind.JOB, job_id=record.id) for record in ended]
 
     def _record_slept_through(self, record: JobRecord, now_ms: int) -> None:
-        """Record the last slot of a job that fell into a pause, which no later run will count."""
+        """Record the last slot of a job if it fell into a pause: no later run counts it."""
         why, until = message(MessageKind.JOB_PAUSED), record.paused_until or now_ms
         skipped = slept_through(record, SkipReason.PAUSED, why, until, now_ms)
         if skipped is None:
@@ -198,7 +198,7 @@ class Recovery:
             if record.next_run_at is None:
                 continue
             if record.next_run_at <= awake_until:
-                # It was seen, and waits for a place.
+                # It was considered, and waits for a limit.
                 saved += [after] if (after := with_missed(record, awake_until, now_ms)) != record else []
                 continue
             if now_ms - record.next_run_at <= LATE_MS:
@@ -266,7 +266,7 @@ class Recovery:
         self._plan_all(local, now_ms, PassedReason.ZONE_CHANGED)
 
     def replan_days(self, sources: list[str], now_ms: int) -> None:
-        """Replan the jobs whose calendars have sources of days that changed."""
+        """Replan the jobs whose day sources changed."""
         self._plan_all(affected_jobs(self._store, sources, now_ms), now_ms)
 
     def _plan_all(

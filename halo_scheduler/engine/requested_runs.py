@@ -1,4 +1,4 @@
-"""Claiming the runs that people, other runs and events ask for, always inside the engine's transaction."""
+"""Claims the runs requested by people, other runs and events, always inside the engine's transaction."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class RunsByHand:
 
 
 class QueuedRuns:
-    """Runs that wait like due jobs, with no time limit: chain runs, and those of events."""
+    """Runs that wait like due jobs, without a time limit: chain runs and event runs."""
 
     def __init__(
         self, store: Store, unstarted: SkippedRuns, is_output_awaited: Callable[[str], bool]
@@ -173,7 +173,7 @@ class QueuedRuns:
         self._has_asked = False
 
     def candidates(self, now_ms: int) -> list[Candidate]:
-        """Return the runs that may start, oldest first; those of removed jobs are dropped."""
+        """Return the runs that may start, oldest first; drop those of removed jobs."""
         requests = self._store.requests.queued_in_turn(now_ms)
         records = self._store.jobs.get_many({request.job_id for request in requests}) if requests else {}
         found: list[Candidate] = []
@@ -186,14 +186,14 @@ class QueuedRuns:
         return found
 
     def behind(self, records: Mapping[str, JobRecord], now_ms: int) -> list[Candidate]:
-        """Return the next runs of jobs whose earlier queued run does not start in this tick."""
+        """Return the next queued runs of jobs whose earlier queued run does not start in this tick."""
         if not records:
             return []
         requests = self._store.requests.queued_behind(records, now_ms)
         return [Candidate(records[request.job_id], request) for request in requests]
 
     def check(self, record: JobRecord, request: Request, *, is_busy: bool) -> Wait | Hold | None:
-        """Return the blockers that only queued runs have; None if there is none."""
+        """Return the blocker that only queued runs have; None if there is none."""
         if is_busy:
             return Wait(WaitingFor.PREVIOUS_RUN, until=request.waits_until)
         if self._is_output_awaited(request.payload):
@@ -208,7 +208,7 @@ class QueuedRuns:
         return Hold(reason, self._not_in(request, "disabled" if is_disabled else "paused"))
 
     def _not_in(self, request: Request, state: str) -> Message:
-        """Return that a job did not take what asked for its run."""
+        """Return the message that a job was not ready for the requested run."""
         if request.kind is RequestKind.EVENT:
             return message(MessageKind.NOT_AFTER_EVENT, state=state)
         return message(MessageKind.NOT_AFTER, name=shortened(self._cause(request)[1]), state=state)
@@ -230,7 +230,7 @@ class QueuedRuns:
             self._tell_broken(request, record.spec.name, hold.reason, now_ms)
 
     def drop(self, record: JobRecord, request: Request, now_ms: int) -> None:
-        """Drop a run that could not be decided because of an internal error."""
+        """Drop a run whose claim failed with an internal error."""
         if request.kind is RequestKind.EVENT:
             self.skip(record, request, Hold(SkipReason.UNSUPPORTED_TYPE, UNPLANNABLE), now_ms)
             return
@@ -243,7 +243,7 @@ class QueuedRuns:
         return asked
 
     def put_off(self, request: Request, wait: Wait) -> None:
-        """Store what a run waits for; the same wait is published once."""
+        """Store what a run waits for; publish only changes."""
         if wait != (request.waiting_for, request.waiting_details, request.waits_until):
             later = replace(
                 request, waiting_for=wait.waiting_for, waiting_details=wait.details, waits_until=wait.until
@@ -252,7 +252,7 @@ class QueuedRuns:
             self._skipped_runs.tell(Change(ChangeKind.JOB, job_id=request.job_id))
 
     def _take(self, record: JobRecord, request: Request, now_ms: int) -> Run:
-        """Return the run of a request, which is closed; its input becomes that of the run."""
+        """Turn a request into its run, and delete the request; the run gets its input."""
         self._store.requests.take_input(request)
         self._store.requests.close(request)
         return replace(run_of(record, request), started_at=now_ms, late_ms=max(0, now_ms - request.at))
@@ -267,13 +267,13 @@ class QueuedRuns:
             self._tell_broken(request, GONE if record is None else record.spec.name, "removed", now_ms)
 
     def _cause(self, request: Request) -> tuple[Run | None, str]:
-        """Return the run that caused another, and the name of its job."""
+        """Return the run that requested this one, and the name of its job."""
         run = self._store.runs.get(request.payload)
         record = None if run is None else self._store.jobs.get(run.job_id)
         return run, GONE if record is None else record.spec.name
 
     def _tell_broken(self, request: Request, name: str, why: str, now_ms: int) -> None:
-        """Report that a chain ended before a job: on the run before it, in the journal and to listeners."""
+        """Report that a chain stopped before a job: on the previous run, in the journal and to subscribers."""
         cause, _ = self._cause(request)
         self._store.events.append(
             now_ms,
@@ -324,7 +324,7 @@ def claimed_beside_its_slot(record: JobRecord, run: Run, now_ms: int) -> JobReco
 
 
 def _waited_long(request: Request, now_ms: int) -> Messages:
-    """Return what a late run waited for, because the job no longer shows it."""
+    """Return what a late run waited for; the job no longer shows it."""
     if request.waiting_for in (None, WaitingFor.AT_CAPACITY) or not is_late(now_ms - request.at):
         return ()
     return (waited_message(request.waiting_for, request.waiting_details),)

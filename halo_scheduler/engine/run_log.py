@@ -47,7 +47,7 @@ class RunLog:
             _LOG.debug("Changes could not be read for the log: %s", error)
 
     def _write_runs(self, changes: Iterable[Change]) -> None:
-        # A quiet log reads nothing of the runs that went well.
+        # Without verbose logging, successful runs are not read.
         is_quiet = not _LOG.isEnabledFor(logging.INFO)
         outcomes = PROBLEMS if is_quiet else tuple(Outcome)
         kinds = {ChangeKind.RUN_FINISHED} if is_quiet else {ChangeKind.RUN_FINISHED, ChangeKind.RUN_STARTED}

@@ -120,7 +120,7 @@ def check_trigger(edit: Edit, record: JobRecord) -> None:
 
 
 def check_given(edit: Edit, record: JobRecord, values: Mapping[str, str], content: bytes) -> None:
-    """Refuse invisible characters in what an assistant gives a run: an agent may obey what no person sees."""
+    """Refuse invisible characters in values and input from an assistant: an agent may obey text that nobody sees."""
     if not edit.actor.is_assistant:
         return
     text = content.decode(errors="replace").replace("\r\n", "\n")

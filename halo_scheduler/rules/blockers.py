@@ -1,4 +1,4 @@
-"""Holds: a wish to skip it, an open question or a reached daily limit keeps a due job from starting."""
+"""Blockers that skip a slot: a request to skip it, an open question, or a reached daily limit."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Holds:
         self._day = ""
 
     def find(self, record: JobRecord, *, is_slot: bool = True) -> Hold | None:
-        """Return the hold of a due job, or None: that its slot is to be skipped, an open question, a daily limit.
+        """Return the blocker of a due job: a request to skip it, an open question or a daily limit; or None.
 
-        A chain run is not a slot: it does not use up a `once`.
+        A chain run has no slot, so it does not use up a `once`.
         """
         hold = self._find_skip(record) if is_slot and record.skips_next else self._find(record)
         return hold.for_slot(record) if hold is not None and is_slot else hold

@@ -71,7 +71,7 @@ def ask_instead_of_retry(store: Store, record: JobRecord) -> list[Change]:
 
 
 def ask_instead_of_event_retry(store: Store, record: JobRecord, request: Request) -> list[Change]:
-    """Request the next jobs of the failed run of an event whose retry was dropped: it was the last attempt."""
+    """Request the next jobs of an event's failed run whose retry was dropped: it was the last attempt."""
     if request.attempt == 1 or request.event_id is None or not record.spec.followers:
         return []
     last = store.runs.get_event(request.event_id, request.attempt - 1)
@@ -119,7 +119,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingRun:
-    """A run that another run or an event asked for, waiting since `at`.
+    """A run requested by another run or an event, waiting since `at`.
 
     Without a kind, the engine has not considered it yet. An event has no `caused_by`.
     """
@@ -173,7 +173,7 @@ def chain_of(store: Store, record: JobRecord) -> Chain:
 
 
 def waiting_runs(store: Store, now_ms: int) -> list[WaitingRun]:
-    """Return the waiting runs that other runs and events ask for, longest wait first."""
+    """Return the waiting runs requested by other runs and events, longest wait first."""
     requests = store.requests.queued(now_ms)
     causes = store.history.get_many(request.payload for request in requests) if requests else {}
     wanted = {*(run.job_id for run in causes.values()), *(request.job_id for request in requests)}

@@ -1,4 +1,4 @@
-"""Storing the days of calendars, and planning anew the jobs whose days have changed."""
+"""Stores the days of calendars, and replans the jobs whose days have changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def looked_up(schedule: Schedule | Several) -> Days:
 
 
 def affected_jobs(store: Store, sources: Iterable[str], now_ms: int) -> list[JobRecord]:
-    """Return the jobs that are to be planned anew because the days of sources changed; due slots and retries stay."""
+    """Return the jobs to replan because the days of sources changed; due slots and retries stay."""
     changed = frozenset(sources)
     if not changed:
         return []
@@ -31,7 +31,7 @@ def affected_jobs(store: Store, sources: Iterable[str], now_ms: int) -> list[Job
 
 
 def keep_days(edit: Edit, specs: Iterable[JobSpec], known: Container[str] = ()) -> None:
-    """Store the days that were looked up for jobs, but for `known` ones; others that have them are planned anew."""
+    """Store the days that were looked up for jobs, except `known` ones, and replan other jobs with the same sources."""
     found = {source: days for spec in specs for source, days in looked_up(spec.schedule).items()}
     table = edit.store.day_sources
     changed = [

@@ -1,4 +1,4 @@
-"""Events: accepts what happened as a request for one run, always inside a transaction."""
+"""Events: accepts each as a request for one run, always inside a transaction."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 
 MOST_WAITING = 100
-"""How many events of one schedule wait for their run; later ones are counted on the last, or refused."""
+"""The most events of one schedule that may wait; later ones are folded into the last one, or refused."""
 _NO_ROOM = b"# and more, for which there is no room here\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """Something that happened and starts a run of a job; `event_id` is unique for ever."""
+    """An event that starts a run of a job; `event_id` is globally unique."""
 
     job_id: str
     key: str
@@ -32,12 +32,12 @@ class Happening:
     input: bytes = b""
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
     is_answered: bool = False
-    """Whether its sender learns what becomes of it: beyond the limit it is then refused, so that nothing is lost."""
+    """Whether its sender gets a response: above the limit, the event is then refused instead of folded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The run of an event; `is_folded` if it is that of an earlier event."""
+    """The run of an event; with `is_folded`, the run of an earlier event."""
 
     run_id: str
     is_folded: bool = False
@@ -45,13 +45,13 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why an event starts no run."""
+    """Why an event was refused."""
 
     reason: SkipReason
 
 
 def accept(store: Store, happening: Happening) -> Accepted | Refused:
-    """Request the run of an event, once for each event; the run waits like any other that is due."""
+    """Request the run of an event, once per event; it then waits like any due run."""
     record = store.jobs.get(happening.job_id)
     entry = None if record is None else find_event(record, happening.key)
     if record is None or entry is None or not record.is_active:
@@ -67,7 +67,7 @@ def accept(store: Store, happening: Happening) -> Accepted | Refused:
 
 
 def _take(store: Store, record: JobRecord, entry: Entry, happening: Happening) -> Accepted | Refused:
-    """Request the run of a new event, or do with it what its schedule says about overlaps."""
+    """Request the run of a new event, or apply the schedule's overlap policy."""
     last = store.requests.last_event(record.id, entry.key)
     if entry.on_overlap is Overlap.RESTART:
         store.jobs.restart(record.id, _starts_at(record, entry, happening))
@@ -84,12 +84,12 @@ def _take(store: Store, record: JobRecord, entry: Entry, happening: Happening) -
 
 
 def find_event(record: JobRecord, key: str) -> Entry | None:
-    """Return the event of a job that has this key; None if it has no such event."""
+    """Return the event of a job with this key; None if there is none."""
     return next((entry for entry in record.spec.events if entry.key == key), None)
 
 
 def _skip(store: Store, record: JobRecord, entry: Entry, happening: Happening) -> Refused:
-    """Record that an event happened while the job ran, or while another event of its kind waited."""
+    """Record that an event was skipped because the job was running, or another event of the schedule waited."""
     request = replace(_request(record, entry, happening), input_bytes=len(happening.input))
     store.requests.append(request, happening.input)
     store.requests.take_input(request)
@@ -119,7 +119,7 @@ def _queue(
 
 
 def _fold(store: Store, happening: Happening, last: Request) -> None:
-    """Count an event on the one accepted last, whose run gets the inputs of both as far as there is room."""
+    """Fold an event into the last accepted one, whose run gets both inputs, up to the size limit."""
     store.folded_events.note(happening.event_id, last.job_id, last.run_id, happening.at)
     store.requests.fold_event(last.run_id)
     if happening.input:
@@ -132,7 +132,7 @@ def _fold(store: Store, happening: Happening, last: Request) -> None:
 
 
 def joined_input(first: bytes, more: bytes) -> bytes:
-    """Return the lines of two inputs within the size of one; a last line says that some have no room."""
+    """Join the lines of two inputs up to the size limit; a last line says if some were omitted."""
     whole = first + more
     if first.endswith(_NO_ROOM):
         return first
@@ -154,13 +154,13 @@ def _request(record: JobRecord, entry: Entry, happening: Happening) -> Request:
 
 
 def _starts_at(record: JobRecord, entry: Entry, happening: Happening) -> int:
-    """Return before when the run of an event does not start."""
+    """Return the earliest start of an event's run."""
     delay_ms = entry.schedule.delay_ms if isinstance(entry.schedule, OnSession) else 0
     return max(happening.at + delay_ms, earliest_start(record))
 
 
 def run_of(record: JobRecord, request: Request) -> Run:
-    """Return the run that an event or another run asks for."""
+    """Return the run for the request of an event or of another run."""
     if request.kind is RequestKind.CHAIN:
         return Run(
             id=request.run_id,
@@ -187,7 +187,7 @@ def run_of(record: JobRecord, request: Request) -> Run:
 
 
 def earliest_start(record: JobRecord) -> int:
-    """Return before when no event starts the job: it backs off after errors, and keeps its shortest distance."""
+    """Return the earliest start of a job by an event, after back-off and the minimum interval."""
     policy, ended_at = record.spec.policy, record.last_completed_at
     if ended_at is None:
         return 0

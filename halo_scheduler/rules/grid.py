@@ -34,12 +34,12 @@ class Point(NamedTuple):
 
 
 def is_used_up(schedule: Schedule | Several, now_ms: int, anchor_at: int = 0) -> bool:
-    """Return whether a schedule comes to an end, and all of its times have passed."""
+    """Return whether a schedule is finite and all its times have passed."""
     return is_finite(schedule) and next_run(schedule, now_ms, anchor_at=anchor_at) is None
 
 
 def is_finite(schedule: Schedule | Several) -> bool:
-    """Return whether a schedule comes to an end: each is a `once`, or has a last day or single days."""
+    """Return whether a schedule is finite: each entry is a `once`, or has a last day or only single days."""
     if isinstance(schedule, Several):
         return all(_is_finite(entry) for entry in schedule.entries)
     return isinstance(schedule, Once)
@@ -58,7 +58,7 @@ def is_local(schedule: Schedule | Several) -> bool:
 
 def has_after(schedule: Schedule | Several) -> bool:
     """Return whether a schedule counts from the end of the last run."""
-    # A tick asks this of thousands of jobs, and few have several.
+    # Called for thousands of jobs in a tick, of which few have several schedules.
     if isinstance(schedule, Several):
         return any(isinstance(entry.schedule, After) for entry in schedule.entries)
     return isinstance(schedule, After)
@@ -155,7 +155,7 @@ def kept_keys(before: JobRecord, spec: JobSpec) -> tuple[str, ...] | None:
 
 
 def _keyed(spec: JobSpec) -> dict[str, Timing]:
-    """Return what the times of each schedule depend on, by its key; the anchor matters to `every` alone."""
+    """Return what determines the times of each schedule, by its key; only `every` depends on the anchor."""
     return {
         entry.key: entry.timing._replace(anchor_at=entry.anchor(spec.anchor_at))
         if isinstance(entry.schedule, Every)

@@ -1,4 +1,4 @@
-"""Hints: what a job or an adviser proposed about a job's next runs, as long as it counts."""
+"""Hints: the proposals of a job or an adviser for its next runs, until they expire."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NO_HINTS = Hints()
 
 
 def takes_hints(spec: JobSpec, now_ms: int) -> bool:
-    """Return whether hints can move a job: not one without times, nor one whose times have all passed."""
+    """Return whether a job takes hints: it has scheduled times that have not all passed."""
     return gives_times(spec.schedule) and not is_used_up(spec.schedule, now_ms, spec.anchor_at)
 
 
@@ -28,7 +28,7 @@ def usual_ttl_of_pace(every_ms: int) -> str:
 
 
 def still_counting(hints: Hints, now_ms: int) -> Hints:
-    """Return the unexpired hints; expired ones must not become active again when a hint is added."""
+    """Return the unexpired hints; adding a hint must not reactivate expired ones."""
     if hints == _NO_HINTS:
         return hints
     left = hints.counting(now_ms)

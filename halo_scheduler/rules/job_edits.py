@@ -62,8 +62,8 @@ def new_record(
 ) -> JobRecord:
     """Return an unstored job from the arguments of `add_job`; an assistant's job starts paused.
 
-    A `once` in the past is refused unless `is_over` says that it ran elsewhere. `with_days` looks up the days of
-    calendars that are not looked up yet.
+    A `once` in the past is refused unless `is_over`: it ran elsewhere. `with_days` looks up missing days of
+    calendars.
     """
     chosen = {key: value for key, value in given.items() if value is not None}
     job_id = chosen.pop("job_id")
@@ -175,7 +175,7 @@ def _refuse_past(spec: JobSpec, now_ms: int, before: Schedule | Several | None =
     for index, entry in enumerate(spec.schedules):
         is_open = entry.calendar.has_days and not is_used_up(Several((entry,)), now_ms, spec.anchor_at)
         if is_open and next_of(entry, now_ms, spec.anchor_at) is None:
-            raise ScheduleError("none of its times lies on these days", path=f"schedules[{index}].only")
+            raise ScheduleError("none of its times is on these days", path=f"schedules[{index}].only")
     if before is None:
         return
     known = {entry.timing for entry in entries_of(before)} if before != Manual() else set()
@@ -281,7 +281,7 @@ def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
 
 
 def _unchanged_events(record: JobRecord, after: JobSpec) -> list[str]:
-    """Return the keys of the watched events that an edit leaves as they are: what was seen for them stays known."""
+    """Return the keys of the events that an edit doesn't change: their watch states are kept."""
     known = {entry.key: entry.schedule for entry in record.spec.events} if record.is_active else {}
     return [entry.key for entry in after.events if known.get(entry.key) == entry.schedule]
 
@@ -308,7 +308,7 @@ def _planned_after_edit(edit: Edit, before: JobRecord, edited: JobRecord) -> Job
         return edited
     edited = with_restart(edited, edit.now_ms)
     if edit.is_in_its_slot(before):
-        # What passed before the edit is counted, whatever the edit says about overlaps.
+        # The overlap policy from before the edit applies to times that passed before it.
         passed = with_span(edited.passed_reason, PassedReason.EDITED, edit.now_ms)
         return edited._replace(pending="", passed_reason=passed)
     if (old.schedule, old.anchor_at) != (new.schedule, new.anchor_at):
@@ -373,7 +373,7 @@ def restore(edit: Edit, job_id: str) -> None:
 
 
 def _record_time_in_trash(edit: Edit, record: JobRecord) -> None:
-    """Record the last slot of a job whose time passed while it was in the trash."""
+    """Record the last slot of a job if its time passed while the job was in the trash."""
     why = message(MessageKind.JOB_IN_TRASH)
     skipped = slept_through(record, SkipReason.DISABLED, why, edit.now_ms, edit.now_ms)
     if skipped is None:

@@ -39,7 +39,7 @@ from halo_scheduler.wording.messages import OUTCOMES
 from halo_scheduler.wording.status import disabled_words, next_sentence, status_words
 
 _LONGEST_TITLE = 60
-# Runs whose failures count.
+# The triggers of runs whose failures count.
 _COUNTED = (Trigger.SCHEDULE, Trigger.EVENT)
 _SHORTEST_NAME = 24
 _LONGEST_TEXT = 200
@@ -63,7 +63,7 @@ class NoticeKind(StrEnum):
     NOT_RUN = "not-run"
     """Its conditions were not met in time."""
     TROUBLED = "troubled"
-    """An event that starts it is not watched as it should be."""
+    """There is trouble with watching one of its events."""
     CHAIN_BROKEN = "chain-broken"
     GAP = "gap"
     STORE = "store"
@@ -172,8 +172,8 @@ def notice_of(
 ) -> Notice | None:
     """Return the notification for a finished run; `previous` are the job's earlier ended runs, newest first.
 
-    What the job does next is worded from its `situation`, as on every surface. A streak of failures is one incident:
-    its first failure is notified, and the recovery. An open `question` takes precedence over the outcome.
+    The job's `situation` determines the words about its next run, as on every surface. A streak of failures is one
+    incident: its first failure is notified, and the recovery. An open `question` takes precedence over the outcome.
     `is_watched` tells whether the job is on screen: then a short manual run needs no notification.
     """
     if run.trigger is Trigger.TEST or run.finished_at is None:
@@ -212,7 +212,7 @@ def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Se
 
 
 def watch_notice(job: Job, situation: Situation, settings: Settings) -> Notice | None:
-    """Return the notification for an event that is not watched as it should be; None if all are."""
+    """Return the notification about trouble with watching an event; None if there is none."""
     level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
     if not situation.watch_trouble or level is Notify.NONE:
         return None
@@ -324,7 +324,7 @@ def _is_such_a_skip(past: Run, run: Run) -> bool:
 
 def _failure(run: Run, job: Job, situation: Situation, previous: Sequence[Run]) -> Notice | None:
     if run.trigger in _COUNTED and situation.next_source is Source.RETRY:
-        return None  # The slot, or the event, is not yet lost.
+        return None  # The slot or the event may still get its run.
     if any(_was_told(failure, (run, *previous)) for failure in _streak(run, previous)):
         return None
     words = "took too long" if run.outcome is Outcome.TIMEOUT else OUTCOMES[run.outcome].clause

@@ -145,26 +145,26 @@ def _refuse_changed_since(record: JobRecord, seen: JobSpec | None) -> None:
 
 
 def skip_next(edit: Edit, job_id: str) -> None:
-    """Skip a job's next slot, once; pausing the job or changing its schedule takes that back."""
+    """Skip a job's next slot, once; pausing the job or changing its schedule cancels the skip."""
     record = edit.store.jobs.require(job_id)
     if not may_pause(edit, record):
         raise ScheduleError(f"a person stopped {record.spec.name}; only a person can change that")
     if not record.is_active or (record.next_run_at is None and not edit.is_in_its_slot(record)):
-        raise ScheduleError(f"{record.spec.name} has no next run that could be skipped")
+        raise ScheduleError(f"{record.spec.name} has no next run to skip")
     if not record.skips_next:
         edit.save(record, record.evolve(skips_next=True))
         edit.note(EventKind.NEXT_SKIPPED, job_id)
 
 
 def keep_next(edit: Edit, job_id: str) -> None:
-    """Take back that a job's next slot is skipped."""
+    """Cancel the skip of a job's next slot."""
     record = edit.store.jobs.require(job_id)
     check_start(edit, record)
     if not record.skips_next:
         raise ScheduleError(f"the next run of {record.spec.name} isn't skipped")
     asked = edit.store.events.last(job_id, EventKind.NEXT_SKIPPED)
     if edit.actor.is_assistant and (asked is None or asked.assistant is None):
-        raise ScheduleError("a person asked to skip this run, and only a person can take that back")
+        raise ScheduleError("a person asked to skip this run; only a person can cancel the skip")
     edit.save(record, record.evolve(skips_next=False))
     edit.note(EventKind.NEXT_KEPT, job_id)
 

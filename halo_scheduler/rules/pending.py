@@ -1,6 +1,6 @@
-"""Points that passed without a run: those that get their own run later, oldest first, and a last one that gets none.
+"""Pending points: points that passed without a run and get their own run later, oldest first.
 
-A job stores the pending ones in order, each with the keys of its schedules: `1735689600000:1+2,1735689660000`.
+A job stores them in order, each with the keys of its schedules: `1735689600000:1+2,1735689660000`.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def read_pending(stored: str) -> list[Point]:
 
 
 def write_pending(points: Iterable[Point]) -> str:
-    """Return pending points as they are stored; the oldest beyond the limit are left to be counted."""
+    """Return pending points in their stored form; the oldest above the limit are only counted."""
     kept = list(points)[-MOST_PENDING:]
     return ",".join(f"{point.at}:{'+'.join(point.keys)}" if point.keys else f"{point.at}" for point in kept)
 
 
 def pending_source(record: JobRecord, point: Point) -> Source:
-    """Return why a pending point runs: by its schedule, after the run it overlapped with; else to catch up."""
+    """Return the trigger of a pending point's run: its schedule after an overlap, else catch-up."""
     entries = [entry for entry in record.spec.schedules if entry.key in point.keys]
     if entries and reason_at(record.passed_reason, point.at) == PassedReason.RUNNING:
         return Source(entries[0].schedule.kind)
@@ -64,13 +64,13 @@ def pending_source(record: JobRecord, point: Point) -> Source:
 
 
 def with_restart(record: JobRecord, now_ms: int) -> JobRecord:
-    """Return the job with the time at which its active run, if any, is to make way for the next one."""
+    """Return the job with the time at which its active run, if any, is stopped for the next one."""
     at = None if record.run_id is None else _restart_at(record, now_ms)
     return record if at == record.restarts_at else record._replace(restarts_at=at)
 
 
 def _restart_at(record: JobRecord, now_ms: int) -> int | None:
-    """Return when a job is due by a schedule that restarts it; None if it has no such schedule."""
+    """Return when a schedule that restarts the job is due; None if it has no such schedule."""
     schedule = record.spec.schedule
     if not isinstance(schedule, Several):
         return None
@@ -81,10 +81,10 @@ def _restart_at(record: JobRecord, now_ms: int) -> int | None:
 
 
 def with_overlapped(record: JobRecord, since: int, until: int) -> JobRecord:
-    """Return a job whose run has ended at `until`, with the points pending that passed while it ran.
+    """Return a job whose run ended at `until`; points that passed while it ran become pending.
 
-    Points that passed for another reason, as during a pause, are not. A slot that fell due meanwhile stays the next
-    one, unless a newer point takes its place.
+    Points that passed for another reason, such as a pause, do not. A slot that became due meanwhile stays the next one,
+    unless a newer point replaces it.
     """
     schedule = record.spec.schedule
     if not isinstance(schedule, Several) or not any(entry.on_overlap for entry in schedule.entries):
@@ -102,7 +102,7 @@ def with_overlapped(record: JobRecord, since: int, until: int) -> JobRecord:
 
 
 def _last_running(record: JobRecord) -> tuple[int, int]:
-    """Return the span of time in which all points passed last because the job ran."""
+    """Return the last span in which all points passed because the job was running."""
     begin, found = 0, (0, 0)
     for span in read_spans(record.passed_reason):
         found = (begin, span.until) if span.reason == PassedReason.RUNNING else found
@@ -111,12 +111,12 @@ def _last_running(record: JobRecord) -> tuple[int, int]:
 
 
 def _runs_afterwards(record: JobRecord, point: Point) -> bool:
-    """Return whether only the newest of the points like this one runs after the run they overlapped with."""
+    """Return whether the overlap policy of a point runs only the latest one."""
     return all(one.on_overlap in _AFTERWARDS for one in record.spec.schedules if one.key in point.keys)
 
 
 def _is_replaced(record: JobRecord, point: Point, newer: Iterable[Point]) -> bool:
-    """Return whether a newer point takes the place of a pending one."""
+    """Return whether a newer point replaces a pending one."""
     if reason_at(record.passed_reason, point.at) != PassedReason.RUNNING or not _runs_afterwards(
         record, point
     ):
@@ -139,13 +139,13 @@ def _overlapped(record: JobRecord, since: int, until: int) -> list[Point]:
 
 
 def points_to_catch_up(record: JobRecord, now_ms: int, is_taken: Callable[[str, int], bool]) -> list[Point]:
-    """Return the points that run after a job's slot was missed, oldest first: those missed, and those pending already.
+    """Return the points that run after a missed slot, oldest first: missed ones and those already pending.
 
-    The slot itself is one of them, unless a newer point takes its place or it is too old.
+    The slot itself is one of them, unless a newer point replaces it or it is too old.
     """
     policy, due_at = record.spec.policy, record.next_run_at or 0
     own = Point(record.slot_at or due_at, read_keys(record.next_keys))
-    # A newer point may already have had its run before the clock went back.
+    # A newer point may have had its run before the clock was set back.
     missed = [point for point in _missed(record, due_at, now_ms) if not is_taken(record.id, point.at)]
     values = record.spec.parameters_for(own.keys)
     max_age_ms = policy.catch_up_max_age_ms
@@ -156,14 +156,14 @@ def points_to_catch_up(record: JobRecord, now_ms: int, is_taken: Callable[[str, 
         missed = (
             [own, *missed][-policy.catch_up_limit :] if policy.catch_up is CatchUp.ALL else [own, *missed]
         )
-    # A slot before its own run is a pending point that back-off or a limit delayed. One to be skipped takes no other.
+    # A slot before its planned run is a pending point, delayed by back-off or a limit. A skipped one is not replaced.
     is_kept = record.attempt == 1 and (own.at < due_at or record.skips_next)
     pending = [own] if is_kept else []
     return _merged(record, [*pending, *read_pending(record.pending), *missed])
 
 
 def with_missed(record: JobRecord, since: int, until: int) -> JobRecord:
-    """Return a job with the points pending that it missed in (since, until], if it catches up each."""
+    """Return a job; if it catches up each missed run, points missed in (since, until] become pending."""
     if record.spec.policy.catch_up is not CatchUp.ALL:
         return record
     points = [*read_pending(record.pending), *_missed(record, since, until)]
@@ -171,7 +171,7 @@ def with_missed(record: JobRecord, since: int, until: int) -> JobRecord:
 
 
 def _missed(record: JobRecord, since: int, until: int) -> list[Point]:
-    """Return the points in (since, until] that a job catches up by its policy."""
+    """Return the points in (since, until] that a job's policy catches up."""
     policy, entries = record.spec.policy, record.spec.schedules
     if policy.catch_up_max_age_ms is not None:
         since = max(since, until - policy.catch_up_max_age_ms - 1)
@@ -184,7 +184,7 @@ def _missed(record: JobRecord, since: int, until: int) -> list[Point]:
 
 
 def _newest_of_each(record: JobRecord, entries: Sequence[Entry], since: int, until: int) -> list[Point]:
-    """Return the newest point for each set of parameters that runs of these schedules get."""
+    """Return the newest point for each distinct set of parameters of these schedules."""
     groups: dict[tuple[tuple[str, str], ...], list[Entry]] = {}
     for entry in entries:
         values = record.spec.parameters_for((entry.key,))
@@ -221,7 +221,7 @@ def _merged(record: JobRecord, points: Iterable[Point]) -> list[Point]:
     """Return points in order; those that coincide are one."""
     points = list(points)
     if len(points) <= 1:
-        return points  # As for most of the thousands of jobs that a recovery may settle.
+        return points  # The usual case among the thousands of jobs in a recovery.
     keys: dict[int, set[str]] = {}
     for point in points:
         keys.setdefault(point.at, set()).update(point.keys)
@@ -233,9 +233,9 @@ def _merged(record: JobRecord, points: Iterable[Point]) -> list[Point]:
 
 
 def slept_through(record: JobRecord, reason: SkipReason, why: Message, until: int, now_ms: int) -> Run | None:
-    """Return the record of the last time of a job if it passed while the job could not run, up to an instant.
+    """Return the record of a job's last time, if it passed by an instant while the job could not run.
 
-    No later run will count it, nor the times before it.
+    No later run counts it or the times before it.
     """
     spec = record.spec
     if record.disabled_reason is not None or not is_used_up(spec.schedule, until, spec.anchor_at):

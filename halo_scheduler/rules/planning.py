@@ -136,7 +136,7 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
 
 
 def _after_event(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
-    """Return the job after the run of an event: it counts as a slot does, and a planned slot stays."""
+    """Return the job after an event's run: the run counts like that of a slot, and a planned slot stays."""
     now_ms = end.finished_at
     if event_retry_at(record, run, end) is not None:
         return _counted_anew(record, now_ms, is_taken)
@@ -151,16 +151,16 @@ def _after_event(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) ->
 
 
 def event_retry_at(record: JobRecord, run: Run, end: RunEnd) -> int | None:
-    """Return when the failed run of an event is tried again; None if it is not."""
+    """Return when an event's failed run is retried; None if it is not."""
     retry = record.spec.policy.retry
     is_retried = run.event_id is not None and run.attempt <= retry.attempts and record.is_active
     return end.finished_at + retry.delay_ms if is_retried and _is_tried_again(end) else None
 
 
 def _is_tried_again(end: RunEnd) -> bool:
-    """Return whether a run with such an end may be tried again.
+    """Return whether a run with this result may be retried.
 
-    An unavailable work queue is tried again at the next slot; an immediate retry would only add load.
+    An unavailable work queue is retried at the next slot; an immediate retry would only add load.
     """
     return end.outcome in FAILURES and end.reason is not SkipReason.SOURCE_UNAVAILABLE
 
@@ -229,7 +229,7 @@ def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord
 
 
 def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: IsTaken) -> JobRecord | None:
-    """Return the job with the oldest point to catch up due, and the others pending; None if it is not caught up."""
+    """Return the job with its oldest point to catch up due and the others pending; None if nothing is caught up."""
     if record.next_run_at is None or record.spec.policy.catch_up is CatchUp.SKIP:
         return None
     points = points_to_catch_up(record, now_ms, is_taken)
@@ -242,7 +242,7 @@ def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: 
         passed_reason=with_span(record.passed_reason, reason, now_ms),
         **NOT_WAITING,
     )
-    # A run planned by a hint, a back-off or a retry is not a grid point, but has a slot too.
+    # A run planned by a hint, a back-off or a retry has a slot that is not a grid point.
     if first.at == (record.slot_at or record.next_run_at):
         return caught_up
     return caught_up.evolve(

@@ -30,7 +30,7 @@ from halo_scheduler.store.requests import Request, RequestKind
 
 _LONGEST_ANSWER = 100_000
 MOST_LATER = 100
-"""How many manual runs of a job may wait for their time."""
+"""The most planned manual runs of a job."""
 _NO_PARAMETERS: Mapping[str, str] = {}
 
 
@@ -43,7 +43,7 @@ def trigger(
     now: bool = False,
     at: int | None = None,
 ) -> str:
-    """Request a manual run with values and an input, at once or at an instant, and return its id.
+    """Request a manual run with values and an input, now or at an instant, and return its id.
 
     With `now` it ignores its group's limit; one that waits already does too, unless values or an input are given.
     """
@@ -77,7 +77,7 @@ def trigger(
 
 
 def _check_later(edit: Edit, record: JobRecord, at: int) -> None:
-    """Refuse a run at an instant that is past, too many of them, and those of assistants, who give hints instead."""
+    """Refuse a planned run in the past, too many of them, and those of assistants, who can give hints instead."""
     refuse_assistants(edit.actor, "plan runs")
     if require_instant("at", at) <= edit.now_ms:
         raise ScheduleError("this time is in the past; enter a future time", path="at")

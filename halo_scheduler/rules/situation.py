@@ -104,7 +104,7 @@ class _Shared:
         )
 
     def _next_run(self, line: JobLine) -> tuple[int | None, Source | None]:
-        """Return when a job runs next, and by which rule: its slot, or a run that an event starts before it."""
+        """Return when a job runs next and why: its slot, or an earlier run of an event."""
         delayed = self._delayed_events.get(line.id)
         if delayed is None or (line.next_run_at is not None and line.next_run_at <= delayed.at):
             return line.next_run_at, line.next_source

@@ -168,7 +168,7 @@ def _manual_sentences(store: Store, record: JobRecord, now_ms: int) -> list[str]
 
 
 def _further(store: Store, record: JobRecord, now_ms: int) -> list[str]:
-    """Return which runs come beside the planned one: pending points, and manual runs for a time."""
+    """Return the runs besides the planned one: pending points, and planned manual runs."""
     pending = len(read_pending(record.pending))
     later = [request.at for request in store.requests.later(now_ms) if request.job_id == record.id]
     return [

@@ -47,7 +47,7 @@ _READ_WRITE, _CREATE = apsw.SQLITE_OPEN_READWRITE, apsw.SQLITE_OPEN_CREATE
 _HEADER_SIZE, _JOURNAL_MODES, _WAL_MODES = 100, slice(18, 20), b"\2\2"
 _TABLES = "SELECT name, rootpage FROM sqlite_schema ORDER BY name"
 
-# By these, threads of one process take turns to write: SQLite waits in sleeps that grow, up to 0.1 s.
+# Locks by which threads of one process take turns to write; SQLite itself would poll with sleeps of up to 0.1 s.
 _TURNS: dict[str, threading.RLock] = {}
 
 Row = tuple[Any, ...]
@@ -178,7 +178,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read from one snapshot inside the block, whatever others write meanwhile; they are not blocked."""
+        """Read from one snapshot inside the block; concurrent writers are not blocked and not visible."""
         if self._connection.in_transaction:
             yield
             return

@@ -1,4 +1,4 @@
-"""The table of the days of holidays, business days and calendar files; it fills them into the calendars of jobs."""
+"""The table of holidays, business days and days of calendar files; fills them into the calendars of jobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from halo_scheduler.store.connection import Database
 
 
 class StoredDays(NamedTuple):
-    """When the days of a source were last read, and why they could not be read since; "" if they could."""
+    """When the days of a source were last read, and why a later attempt failed; "" if none failed."""
 
     source: str
     read_at: int
@@ -36,11 +36,11 @@ class DaySourceTable:
         return [StoredDays(*row) for row in rows]
 
     def of(self, sources: Iterable[str]) -> Days:
-        """Return the days of sources; one that was never read has none."""
+        """Return the days of sources; a source that was never read has none."""
         return {source: _read(self._text(source)) for source in sources}
 
     def save(self, source: str, days: frozenset[date], now_ms: int) -> bool:
-        """Store the days of a source; return whether they are others than before."""
+        """Store the days of a source; return whether they changed."""
         text, before = ",".join(sorted(day.isoformat() for day in days)), self._text(source)
         self._database.rows(
             "INSERT INTO scheduler_day_sources (source, days, read_at) VALUES (?1, ?2, ?3) "
@@ -50,7 +50,7 @@ class DaySourceTable:
         return text != before
 
     def save_trouble(self, source: str, trouble: str) -> bool:
-        """Store why a source could not be read; its last days stay. Return whether that is new."""
+        """Store why a source could not be read; its days stay. Return whether the reason is new."""
         rows = self._database.rows(
             "UPDATE scheduler_day_sources SET trouble = ?2 WHERE source = ?1 AND trouble <> ?2 RETURNING source",
             [source, trouble],
@@ -58,7 +58,7 @@ class DaySourceTable:
         return bool(rows)
 
     def forget_unused(self) -> None:
-        """Delete the sources that no job has, not even one in the trash."""
+        """Delete the sources that no job uses, not even one in the trash."""
         self._database.rows(
             "DELETE FROM scheduler_day_sources WHERE NOT EXISTS "
             "(SELECT 1 FROM scheduler_jobs WHERE instr(schedule, json_quote(source)))"
@@ -82,7 +82,7 @@ def _read(text: str) -> frozenset[date]:
     return frozenset(map(date.fromisoformat, text.split(","))) if text else frozenset()
 
 
-# One object for the same days: its next times are remembered by its identity.
+# One object for equal days: the cache of next times uses its identity.
 @lru_cache(maxsize=4096)
 def _filled(schedule: Schedule | Several, texts: tuple[tuple[str, str], ...]) -> Schedule | Several:
     return with_days(schedule, {source: _read(text) for source, text in texts})

@@ -88,7 +88,7 @@ class RunHistory:
     def get_many(
         self, run_ids: Iterable[str], outcomes: Sequence[Outcome] = tuple(Outcome)
     ) -> dict[str, Run]:
-        """Return the runs with these ids, or those of them that have one of the outcomes."""
+        """Return the runs with these ids; with outcomes, only those that have one of them."""
         rows = self._database.rows(
             f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run WHERE id IN (SELECT value FROM json_each(?)) "
             f"AND outcome IN ({', '.join('?' * len(outcomes))})",

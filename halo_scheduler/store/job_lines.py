@@ -114,7 +114,7 @@ class AskedRun(NamedTuple):
 
 
 class DelayedEvent(NamedTuple):
-    """When an event that has happened starts a run, and which attempt that is."""
+    """When a past event starts a run, and which attempt that is."""
 
     at: int
     attempt: int
@@ -180,7 +180,7 @@ class JobLineTable:
         )
 
     def later_runs(self, now_ms: int) -> dict[str, int]:
-        """Return when the next planned manual run of each job is that has one."""
+        """Return the time of the next planned manual run of each job that has one."""
         return dict(
             self._database.rows(
                 "SELECT job_id, min(at) FROM scheduler_requests WHERE kind = 'later' AND at > ? GROUP BY job_id",
@@ -189,7 +189,7 @@ class JobLineTable:
         )
 
     def asked_runs(self, now_ms: int) -> dict[str, AskedRun]:
-        """Return the first requested run of each job that has one and has not started it, as of now.
+        """Return the first requested run of each job that is due and has not started.
 
         Manual runs come before chain runs and those of events.
         """
@@ -216,7 +216,7 @@ class JobLineTable:
         }
 
     def delayed_events(self, now_ms: int) -> dict[str, DelayedEvent]:
-        """Return the first run of each job that an event starts later: after a delay, a back-off or a failure."""
+        """Return the first run of each job that an event starts later, after a delay, a back-off or a retry."""
         rows = self._database.rows(
             "SELECT job_id, at, attempt FROM scheduler_requests WHERE kind = 'event' AND at > ? ORDER BY at DESC",
             [now_ms],
@@ -224,7 +224,7 @@ class JobLineTable:
         return {job_id: DelayedEvent(at, attempt) for job_id, at, attempt in rows}
 
     def watch_troubles(self) -> dict[str, str]:
-        """Return why the event of each job that has such trouble is not watched as it should be, the oldest reason."""
+        """Return the oldest trouble with watching events, for each job that has trouble."""
         return dict(
             self._database.rows(
                 "SELECT job_id, text FROM scheduler_watch_trouble ORDER BY since DESC, key DESC"

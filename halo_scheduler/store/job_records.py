@@ -109,11 +109,11 @@ class JobRecord(NamedTuple):
     resumed_since_run: bool = False
     """Whether it was resumed since its last run ended: a failure of that run no longer counts."""
     pending: str = ""
-    """The points that passed and still get a run each, as `rules.pending` writes them."""
+    """The pending points: passed points that still get a run each, as `rules.pending` writes them."""
     restarts_at: int | None = None
-    """When its active run is stopped, because the job is due by a schedule that restarts it."""
+    """When its active run is stopped, because a schedule with overlap policy `restart` is due."""
     skips_next: bool = False
-    """Whether its next slot is skipped, because somebody asked for that."""
+    """Whether its next slot is skipped on request."""
 
     def evolve(self, **changes: Any) -> JobRecord:
         """Return the job with some fields changed.

@@ -192,7 +192,7 @@ class JobTable:
         )
 
     def with_events(self) -> list[tuple[str, str, str, int]]:
-        """Return id, name and stored schedules of the jobs that events start, and whether they are active."""
+        """Return id, name, stored schedules and whether it is active, for each job with events."""
         return self._database.rows(
             "SELECT id, name, schedule, disabled_reason IS NULL AND paused = 0 FROM scheduler_jobs "
             "INDEXED BY scheduler_jobs_of_events WHERE has_events = 1 AND removed_at IS NULL ORDER BY name"
@@ -230,7 +230,7 @@ class JobTable:
         )
 
     def restart(self, job_id: str, at: int) -> None:
-        """Let the active run of a job, if it has one, make way for the next one at an instant."""
+        """Record that the active run of a job, if any, is stopped at an instant in favour of the next one."""
         self._database.rows(
             "UPDATE scheduler_jobs SET restarts_at = min(ifnull(restarts_at, ?1), ?1) "
             "WHERE id = ?2 AND run_id IS NOT NULL",
@@ -238,7 +238,7 @@ class JobTable:
         )
 
     def restarting(self, now_ms: int) -> list[str]:
-        """Return the active runs of jobs that are due by a schedule that restarts them."""
+        """Return the active runs to stop because their jobs are due and restart."""
         rows = self._database.rows(
             "SELECT run_id FROM scheduler_jobs WHERE restarts_at IS NOT NULL AND restarts_at <= ? "
             "AND run_id IS NOT NULL AND disabled_reason IS NULL AND paused = 0 AND removed_at IS NULL",
@@ -273,7 +273,7 @@ class JobTable:
         return 0 if row is None or row[0] is None else int(row[0])
 
     def next_due(self) -> int | None:
-        """Return the earliest planned run, a manual one included."""
+        """Return the time of the earliest planned run, including manual ones."""
         rows = self._database.rows(
             "SELECT min(next_run_at) FROM scheduler_jobs "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL "
@@ -326,7 +326,7 @@ class JobTable:
             return None
 
     def _filled(self, record: JobRecord) -> JobRecord:
-        """Return a job with the days in its calendars."""
+        """Return a job with the looked-up days in its calendars."""
         if not isinstance(record.spec.schedule, Several):
             return record  # Of thousands in a tick, few have several.
         spec = self._day_sources.fill(record.spec)

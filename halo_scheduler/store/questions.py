@@ -37,7 +37,7 @@ class QuestionTable:
         return self._one("WHERE run_id = ?", run_id)
 
     def answered_by(self, run_id: str) -> Question | None:
-        """Return the question whose answer a run was given."""
+        """Return the question whose answer a run got."""
         return self._one("WHERE answer_run_id = ?", run_id)
 
     def open_ones(self, limit: int = -1) -> list[Question]:
@@ -80,7 +80,7 @@ class QuestionTable:
         )
 
     def reopen(self, answer_run_id: str) -> Question | None:
-        """Reopen the question whose answer no run will get; return it, or None."""
+        """Reopen the question whose answer will reach no run; return it, or None."""
         question = self.answered_by(answer_run_id)
         if question is None:
             return None

@@ -1,4 +1,4 @@
-"""Requests to the engine: manual runs, stops, and the runs that other runs and events ask for."""
+"""Requests to the engine: manual runs, stops, and runs requested by other runs and events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.store.job_lines import waiting_details_of, waiting_text
 
 _BY_HAND = "kind IN ('trigger', 'test', 'answer')"
-# An event may have to wait for its time: a delay, a retry, a back-off.
+# An event may start later, after a delay, a retry or a back-off.
 _QUEUED = "kind IN ('chain', 'event') AND (kind = 'chain' OR at <= ?)"
 _QUEUED_BY_TURN = (
     "(SELECT *, row_number() OVER (PARTITION BY job_id ORDER BY at, seq) AS turn "
@@ -29,10 +29,10 @@ class RequestKind(StrEnum):
     ANSWER = "answer"
     CHAIN = "chain"
     EVENT = "event"
-    """A run that an event starts, no earlier than `at`."""
+    """A run that an event starts at `at` or later."""
     TEST_UNDER_WAY = "test-under-way"
     LATER = "later"
-    """A manual run that starts no earlier than `at`, once its job is free."""
+    """A manual run that starts at `at` or later, once its job is not running."""
     CANCEL = "cancel"
     REFRESH = "refresh"
 
@@ -62,7 +62,7 @@ class Request:
     schedule_key: str = ""
     """The key of the event among the job's schedules."""
     folded: int = 0
-    """How many later events have no run of their own and are counted on this one."""
+    """How many later events were folded into this one."""
 
     @property
     def spec(self) -> JobSpec | None:
@@ -96,7 +96,7 @@ def _request_of(row: Row) -> Request:
 
 
 def _given(request: Request, content: bytes) -> tuple[Value, ...]:
-    """Return the columns of what a run is given."""
+    """Return the columns with parameters and input."""
     values = json.dumps(dict(request.parameters), ensure_ascii=False)
     return values, len(content), zlib.compress(content) if content else None
 
@@ -132,9 +132,9 @@ class RequestTable:
             )
 
     def has_lost_input(self, request: Request) -> bool:
-        """Return whether the input of a retry was no longer stored when it was requested.
+        """Return whether the input of a retry had been deleted when the retry was requested.
 
-        It may have been pruned by then, and backups have none of runs that had started.
+        It may have been pruned, and backups have no input of started runs.
         """
         if request.attempt == 1 or not request.input_bytes:
             return False
@@ -151,7 +151,7 @@ class RequestTable:
         )
 
     def save_waiting(self, requests: Sequence[Request]) -> None:
-        """Write what queued runs wait for."""
+        """Store what queued runs wait for."""
         self._database.run_many(
             "UPDATE scheduler_requests SET waiting_for = ?, waiting_details = ?, waits_until = ? "
             "WHERE kind IN ('chain', 'event') AND run_id = ?",
@@ -176,7 +176,7 @@ class RequestTable:
         return [job_id for (job_id,) in rows]
 
     def let_pass(self, job_id: str) -> str | None:
-        """Let a job's waiting manual run or answer ignore its group's limit; return the run's id, or None."""
+        """Make a job's waiting manual run or answer ignore its group's limit; return the run's id, or None."""
         row = self._database.row(
             "UPDATE scheduler_requests SET passes_group = 1 WHERE kind IN ('trigger', 'answer', 'later') "
             "AND job_id = ? AND (kind <> 'later' OR waiting_for IS NOT NULL) RETURNING run_id",
@@ -190,15 +190,15 @@ class RequestTable:
         return found[0] if found else None
 
     def triggers(self, now_ms: int = 0, limit: int = -1) -> list[Request]:
-        """Return the requested manual runs and test runs, oldest first, with those for a time up to now."""
+        """Return the requested manual and test runs that are due, oldest first."""
         return self._select(f"{_BY_HAND} OR (kind = 'later' AND at <= ?)", now_ms, limit=limit)
 
     def later(self, now_ms: int) -> list[Request]:
-        """Return the manual runs for a time after now, the earliest first."""
+        """Return the manual runs planned for a time after now, earliest first."""
         return self._select("kind = 'later' AND at > ?", now_ms, order="at, seq")
 
     def count_later(self, job_id: str) -> int:
-        """Return how many manual runs of a job wait for their time or for the job."""
+        """Return how many planned manual runs of a job have not started."""
         row = self._database.row(
             "SELECT count(*) FROM scheduler_requests WHERE kind = 'later' AND job_id = ?", [job_id]
         )
@@ -209,17 +209,17 @@ class RequestTable:
         return self._select("kind IN ('cancel', 'refresh')")
 
     def queued(self, now_ms: int) -> list[Request]:
-        """Return the waiting runs that other runs and events ask for, longest wait first."""
+        """Return the due requests of other runs and events, longest wait first."""
         return self._select(_QUEUED, now_ms, order="at, seq")
 
     def queued_of_job(self, job_id: str) -> list[Request]:
-        """Return the runs of a job that other runs and events ask for, also those whose time has not come."""
+        """Return the requests of other runs and events for a job, including those planned for later."""
         return self._select("kind IN ('chain', 'event') AND job_id = ?", job_id, order="at, seq")
 
     def queued_in_turn(self, now_ms: int) -> list[Request]:
-        """Return the waiting runs, without those known to wait for an earlier run of their job.
+        """Return the due queued runs, without those known to wait for an earlier run of their job.
 
-        These wait because their job runs, or because another of its queued runs comes first. Thousands may pile up
+        A run waits while its job is running, or while another queued run of the job comes first. Thousands may pile up
         behind a slow job.
         """
         return self._select(
@@ -242,11 +242,11 @@ class RequestTable:
     # --- Events --------------------------------------------------------------------------------------
 
     def events(self) -> list[Request]:
-        """Return the waiting events, those that may start first before the others."""
+        """Return the waiting events, ordered by earliest start."""
         return self._select("kind = 'event'", order="at, seq")
 
     def find_event(self, event_id: str) -> str | None:
-        """Return the run of an event, requested or recorded; None if there is none."""
+        """Return the id of an event's run, requested or recorded; None if there is none."""
         row = self._database.row(
             "SELECT run_id FROM scheduler_requests WHERE event_id = ?1 "
             "UNION ALL SELECT id FROM scheduler_run_log WHERE event_id = ?1 LIMIT 1",
@@ -255,7 +255,7 @@ class RequestTable:
         return None if row is None else str(row[0])
 
     def waiting_event(self, event_id: str) -> Request | None:
-        """Return the request for the run of an event, or for its retry; None if neither waits."""
+        """Return the waiting request for an event's run or its retry; None if there is none."""
         found = self._select("kind = 'event' AND event_id = ?", event_id, limit=1)
         return found[0] if found else None
 
@@ -268,7 +268,7 @@ class RequestTable:
         return row is not None
 
     def count_events(self, job_id: str, key: str) -> int:
-        """Return how many events of one schedule of a job wait for their run."""
+        """Return how many events of one schedule of a job are waiting."""
         row = self._database.row(
             "SELECT count(*) FROM scheduler_requests WHERE kind = 'event' AND job_id = ? AND schedule_key = ?",
             [job_id, key],
@@ -276,7 +276,7 @@ class RequestTable:
         return 0 if row is None else int(row[0])
 
     def last_event(self, job_id: str, key: str) -> Request | None:
-        """Return the event of one schedule of a job that was accepted last; retries do not count."""
+        """Return the last accepted event of one schedule of a job, ignoring retries."""
         found = self._select(
             "kind = 'event' AND job_id = ? AND schedule_key = ? AND attempt = 1",
             job_id,
@@ -287,27 +287,27 @@ class RequestTable:
         return found[0] if found else None
 
     def fold_event(self, run_id: str) -> None:
-        """Count one more event on a waiting one."""
+        """Count one more event as folded into a waiting one."""
         self._database.rows(
             "UPDATE scheduler_requests SET folded = folded + 1 WHERE kind = 'event' AND run_id = ?", [run_id]
         )
 
     def event_input(self, run_id: str) -> bytes:
-        """Return the input that a waiting event brings."""
+        """Return the input of a waiting event."""
         row = self._database.row(
             "SELECT input FROM scheduler_requests WHERE kind = 'event' AND run_id = ?", [run_id]
         )
         return b"" if row is None or row[0] is None else zlib.decompress(row[0])
 
     def save_event_input(self, run_id: str, content: bytes) -> None:
-        """Let a waiting event bring another input."""
+        """Replace the input of a waiting event."""
         self._database.rows(
             "UPDATE scheduler_requests SET input_bytes = ?, input = ? WHERE kind = 'event' AND run_id = ?",
             [len(content), zlib.compress(content), run_id],
         )
 
     def replace_event(self, run_id: str, request: Request, content: bytes) -> None:
-        """Let a newer event take the place of a waiting one, which is counted on it."""
+        """Replace a waiting event with a newer one, and count the old one as folded."""
         self._database.rows(
             "UPDATE scheduler_requests SET folded = folded + 1, at = ?, event_id = ?, "
             "parameters = ?, input_bytes = ?, input = ? WHERE kind = 'event' AND run_id = ?",
@@ -315,7 +315,7 @@ class RequestTable:
         )
 
     def append_retry(self, run: Run, run_id: str, at: int) -> None:
-        """Request the next attempt of an event whose run has ended, with what that run was given."""
+        """Request the next attempt of an event's ended run, with the same parameters and input."""
         self._database.rows(
             "INSERT INTO scheduler_requests (kind, job_id, run_id, at, payload, parameters, input_bytes, input, "
             "event_id, attempt, schedule_key) VALUES ('event', ?, ?, ?, '', ?, ?, "
@@ -329,14 +329,14 @@ class RequestTable:
         )
 
     def put_off_events(self, job_id: str, until: int) -> None:
-        """Let the waiting events of a job start no earlier than an instant; retries keep their time."""
+        """Delay the waiting events of a job to an instant at the earliest; retries keep their time."""
         self._database.rows(
             "UPDATE scheduler_requests SET at = max(at, ?) WHERE kind = 'event' AND job_id = ? AND attempt = 1",
             [until, job_id],
         )
 
     def shift_events(self, by_ms: int, now_ms: int) -> None:
-        """Move the events that wait for their time, after the clock was set."""
+        """Shift the start of delayed events after the clock was set."""
         self._database.rows(
             "UPDATE scheduler_requests SET at = max(0, at + ?) WHERE kind = 'event' AND at > ?",
             [by_ms, now_ms],

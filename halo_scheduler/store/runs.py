@@ -156,7 +156,7 @@ class RunTable:
         )
 
     def was_running(self, job_id: str, at: int) -> bool:
-        """Return whether a run of a job was under way at an instant."""
+        """Return whether a run of a job was active at an instant."""
         return bool(
             self._database.rows(
                 "SELECT 1 FROM scheduler_run_log WHERE job_id = ? AND started_at <= ? "

@@ -9,7 +9,7 @@ from halo_scheduler.errors import StoreFullError, StoreReadOnlyError, StoreTooNe
 from halo_scheduler.store.connection import Database
 
 NEWEST = 22
-"""The number of the last step: a database that has it is opened without reading the steps."""
+"""The number of the last migration: a database that has it is opened without reading the migrations."""
 _WITH_ENGINE_FILE = 7
 _STEP = re.compile(r"([0-9]{4})_.+\.sql")
 
