@@ -60,7 +60,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "config": Entry("config:config", "Show and change settings."),
         "agent": Entry("agents:agent", "Set up the programs that run prompts."),
         "secret": Entry("secret:secret", "Store secrets for jobs."),
-        "webhook": Entry("webhook:webhook", "Let other programs start jobs by HTTP."),
+        "webhook": Entry("webhook:webhook", "Let other programs start jobs over HTTP."),
         "chat": Entry("chat:chat", "Let people start jobs by chat."),
         "completion": Entry("completion:completion", "Set up completion in your shell."),
         "environment": Entry("config:environment", "Show the environment that commands run with."),

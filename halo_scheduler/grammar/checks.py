@@ -212,7 +212,7 @@ def require_date(path: str, text: object) -> str:
     except ValueError:
         raise ScheduleError(f"there is no such date as {found}", path=path) from None
     if not _FIRST_YEAR <= year <= _LAST_YEAR:
-        raise ScheduleError(f"must lie between {_FIRST_YEAR} and {_LAST_YEAR}", path=path)
+        raise ScheduleError(f"must be between {_FIRST_YEAR} and {_LAST_YEAR}", path=path)
     return found
 
 

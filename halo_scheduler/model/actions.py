@@ -99,10 +99,10 @@ class GithubSource(Value):
                 raise ScheduleError("must be one label, without a comma", path=name)
             put(self, **{name: label.strip()})
         if self.ready.casefold() == self.in_progress.casefold():
-            raise ScheduleError("must be another label than ready", path="in_progress")
+            raise ScheduleError("must differ from the ready label", path="in_progress")
         require_url("base_url", self.base_url)
         if "?" in self.base_url or "#" in self.base_url:
-            raise ScheduleError("must be the beginning of addresses, without ? and #", path="base_url")
+            raise ScheduleError("must be a base URL, without ? and #", path="base_url")
         if self.token and not _is_private(self.base_url):
             raise ScheduleError("must begin with https://, or others could read the token", path="base_url")
         for name in ("closes", "comments"):
@@ -121,7 +121,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def _is_private(url: str) -> bool:
-    """Return whether the connection cannot be overheard: it is encrypted, or stays on this computer."""
+    """Return whether the connection is encrypted or stays on this computer."""
     from urllib.parse import urlsplit  # noqa: PLC0415 - only for jobs with such a source
 
     parts = urlsplit(url)
@@ -356,7 +356,7 @@ def _check_work_source(source: object) -> None:
 ProcessAction = Command | Prompt
 """What is done by a process of its own."""
 EditableAction = Command | HttpRequest | Prompt | Reminder
-"""What a person or an assistant can define; a callback needs a program that embeds Halo."""
+"""Kinds that a person or an assistant can define; a callback needs a program that embeds Halo."""
 Action = EditableAction | Callback
 
 

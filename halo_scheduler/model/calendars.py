@@ -1,4 +1,4 @@
-"""Calendars: the days on which a schedule has times, and where times on other days go."""
+"""Calendars: the days on which a schedule has times, and where times on excluded days move."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DAYS_FORM = f"days: {_FORMS}"
 
 
 class SourceKind(StrEnum):
-    """Where days come from that are looked up outside: with a country or a region, or with a file."""
+    """The kind of a source of days: of a country or region, or a file."""
 
     HOLIDAYS = "holidays"
     BUSINESS_DAYS = "business days"
@@ -45,13 +45,13 @@ class DaySource(NamedTuple):
 
 
 Days = Mapping[str, frozenset[date]]
-"""The days of each source that was looked up. Of business days: the days that differ from Monday to Friday."""
+"""The days of each source that was looked up. For business days: the days that differ from Monday to Friday."""
 _WITH_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _SOURCE = re.compile(r"(holidays|business days|ics|days in)(?:\s+(?:in\s+)?(.*))?", re.IGNORECASE | re.DOTALL)
 
 
 class Shift(StrEnum):
-    """Where a time on a day that is left out goes."""
+    """Where a time on an excluded day moves."""
 
     NEXT = "next"
     PREVIOUS = "previous"
@@ -68,65 +68,65 @@ CALENDAR_KEYS = {field: key for key, (field, _) in _KEYS.items()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar(Value):
-    """The days of a schedule: all, only some, or not on some.
+    """The days of a schedule: all, only some, or all but some.
 
     Each is a date, "weekdays", "weekends", or a source of days, like "holidays DE-BY", "business days DE" and
-    "ics ~/days.ics". The days of sources are looked up outside and then stand in `days`.
+    "ics ~/days.ics". The caller looks up the days of sources and stores them in `days`.
     """
 
     only: Annotated[tuple[str, ...], f"the only days with times; {_DAYS_FORM}"] = ()
     excluded: Annotated[tuple[str, ...], f"days without times; {_DAYS_FORM}"] = ()
     shift: Annotated[
         Shift | None,
-        "where the fixed times of `cron` on a day that is left out go, at the same time of day: to the next or the "
-        "previous day that is not; null to leave them out",
+        "where fixed `cron` times on an excluded day move, at the same time of day: to the next or "
+        "previous allowed day; null to skip them",
     ] = None
     days: Days | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         put(self, only=_require_days("only", self.only), excluded=_require_days("not", self.excluded))
         if self.is_finite and not any(map(self.allows, self._dates)):
-            raise ScheduleError("leaves no day at all", path="not" if self.excluded else "only")
+            raise ScheduleError("excludes every day", path="not" if self.excluded else "only")
         if self.shift is None:
             return
         put(self, shift=require_choice(Shift, self.shift, path="shift"))
         if not self.has_days:
-            raise ScheduleError("needs days that are left out; give `only` or `not`", path="shift")
+            raise ScheduleError("needs excluded days; give `only` or `not`", path="shift")
         if not self.recurs:
             raise ScheduleError("needs days of every week to move to, like weekdays", path="shift")
 
     @property
     def has_days(self) -> bool:
-        """Whether some days are left out."""
+        """Whether some days are excluded."""
         return bool(self.only or self.excluded)
 
     @property
     def recurs(self) -> bool:
-        """Whether it has days in every week, but for single dates."""
+        """Whether it has days in every week, apart from single dates."""
         return any(self.recurs_on(weekday) for weekday in range(7))
 
     @property
     def is_finite(self) -> bool:
-        """Whether it has nothing but single dates; those of sources may become more."""
+        """Whether it has only single dates; sources may get further dates."""
         return not self.recurs and not self.sources
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources whose days are looked up outside."""
+        """The sources whose days must be looked up."""
         return tuple(dict.fromkeys((*_sources(self.only), *_sources(self.excluded))))
 
     @property
     def _dates(self) -> list[date]:
-        """Its single days; they may be left out all the same."""
+        """Its single days; some of them may be excluded."""
         dates = [date.fromisoformat(item) for item in self.only if item[0].isdigit()]
         return dates + [day for source in self.sources for day in self._looked_up(source)]
 
     def allows(self, day: date) -> bool:
-        """Return whether a day is not left out; ScheduleError if its sources are not looked up."""
+        """Return whether a day is allowed; ScheduleError if its sources are not looked up."""
         return not self._has(self.excluded, day) and (not self.only or self._has(self.only, day))
 
     def leaves_out(self, day: date) -> str:
-        """Return which of the excluded items a day is on; "" if it is none of them."""
+        """Return the excluded item that a day belongs to; "" if there is none."""
         return next((item for item in self.excluded if self._has((item,), day)), "")
 
     def _has(self, items: tuple[str, ...], day: date) -> bool:
@@ -144,12 +144,12 @@ class Calendar(Value):
         return self.days[source]
 
     def recurs_on(self, weekday: int) -> bool:
-        """Return whether it has a day of the week, but for single dates and holidays; Monday is 0."""
+        """Return whether it allows a weekday, apart from single dates and holidays; Monday is 0."""
         is_named = not self.only or _recurs_on(self.only, weekday)
         return is_named and not _recurs_on(self.excluded, weekday)
 
     def nearest(self, day: date, step: int) -> date | None:
-        """Return the first of its days from a day on, forwards (1) or backwards (-1); None if there is none."""
+        """Return its nearest day from a day on, forwards (1) or backwards (-1); None if there is none."""
         if not self.recurs:
             ahead = [one for one in self._dates if (one - day).days * step >= 0 and self.allows(one)]
             return min(ahead, key=lambda one: abs(one - day), default=None)
@@ -169,7 +169,7 @@ def _has_weekday(items: tuple[str, ...], weekday: int) -> bool:
 
 
 def _recurs_on(items: tuple[str, ...], weekday: int) -> bool:
-    """Return whether a weekday is among some days, but for what is looked up."""
+    """Return whether some days include a weekday, apart from days that are looked up."""
     is_usual = weekday < _FIRST_OF_WEEKEND and any(map(_is_business, items))
     return is_usual or _has_weekday(items, weekday)
 
@@ -179,13 +179,13 @@ def _is_business(item: str) -> bool:
 
 
 def _sources(items: tuple[str, ...]) -> Iterable[str]:
-    # Sorted, dates stand before words.
+    # Sorting puts dates before words.
     words = takewhile(lambda item: not item[0].isdigit(), reversed(items))
     return (word for word in words if word not in DAY_GROUPS)
 
 
 def _require_days(path: str, items: object) -> tuple[str, ...]:
-    """Return days in order and once each; refuse what is no day."""
+    """Return days in order and once each; refuse anything else."""
     days = frozen_list(path, items)
     if len(days) > MOST_DAYS:
         raise ScheduleError(f"has at most {MOST_DAYS} days", path=path)
@@ -216,7 +216,7 @@ def is_source(text: str) -> bool:
 
 
 def read_source(text: str) -> DaySource | None:
-    """Return the source that a text names, like "holidays DE-BY" or "holidays in Germany"; None if it names none."""
+    """Return the source that a text names, like "holidays DE-BY" or "holidays in Germany"; None if there is none."""
     match = _SOURCE.fullmatch(text.strip())
     if match is None:
         return None
@@ -225,7 +225,7 @@ def read_source(text: str) -> DaySource | None:
     if kind is SourceKind.ICS:
         return DaySource(kind, _require_path(where))
     if not where:
-        raise ScheduleError(f'say {kind} of which country, like "{kind} DE" or "{kind} DE-BY"')
+        raise ScheduleError(f'say the country of the {kind}, like "{kind} DE" or "{kind} DE-BY"')
     from halo_scheduler.grammar.places import find_place  # noqa: PLC0415 - few jobs have such days
 
     return DaySource(kind, find_place(where))

@@ -69,7 +69,7 @@ class ChangeKind(StrEnum):
     SETTINGS = "settings"
     QUESTION = "question"
     WATCH = "watch"
-    """An event is not watched as it should be, or is again."""
+    """Trouble with watching an event began or ended."""
     STORE = "store"
     """The store can no longer be written, or can again."""
 

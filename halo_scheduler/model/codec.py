@@ -74,7 +74,7 @@ def _form_of(cls: type[DataclassInstance]) -> tuple[str, dict[str, str]]:
 
 
 def key_of(name: str) -> str:
-    """Return the JSON key of a field; a name that is a word of Python ends with an underscore."""
+    """Return the JSON key of a field; a name reserved in Python ends with an underscore."""
     return name.removesuffix("_")
 
 

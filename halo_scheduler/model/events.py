@@ -1,4 +1,4 @@
-"""Events: what starts a job beside times."""
+"""Events: what starts a job other than a time."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class OnFile(Event):
     """Run when a file appears in a folder, changes or vanishes; its path is the input of the run."""
 
     kind: ClassVar = "file"
-    path: Annotated[str, "the folder that is watched; starts with / or ~/"]
-    match: Annotated[str, "which names in the folder count, such as *.pdf"] = "*"
+    path: Annotated[str, "the folder to watch; starts with / or ~/"]
+    match: Annotated[str, "a pattern for file names, such as *.pdf"] = "*"
     on: Annotated[FileEvent, "what happens to the file"] = FileEvent.APPEARS
     settle: Annotated[str, f"how long a file must stay unchanged first: {INTERVAL_FORM}"] = USUAL_SETTLE
 
@@ -66,10 +66,10 @@ class OnFile(Event):
 
 @dataclass(frozen=True, slots=True)
 class OnSession(Event):
-    """Run at login, at boot or after another event of the computer; with a delay, that long after it."""
+    """Run at login, at boot or at another event of the computer; with a delay, that long after it."""
 
     kind: ClassVar = "session"
-    on: Annotated[SessionEvent, "what happens to the computer or the session"]
+    on: Annotated[SessionEvent, "the event of the computer or the session"]
     delay: Annotated[str | None, f"the time from the event to the run; null for none: {INTERVAL_FORM}"] = None
 
     def __post_init__(self) -> None:
@@ -84,18 +84,18 @@ class OnSession(Event):
 
 @dataclass(frozen=True, slots=True)
 class OnWebhook(Event):
-    """Run when another program calls the webhook of the job; what it sends is the input of the run."""
+    """Run when another program calls the job's webhook; the body of the request is the run's input."""
 
     kind: ClassVar = "webhook"
 
 
 @dataclass(frozen=True, slots=True)
 class OnChat(Event):
-    """Run when somebody permitted writes to a bot; the text is the input, and the answer goes back there."""
+    """Run when a permitted person writes to a bot; the text is the input, the output is the reply."""
 
     kind: ClassVar = "chat"
     channel: Annotated[
-        str, "the bot and the conversation, like family/-100123, or family/direct for those with one person"
+        str, "the bot and the conversation, like family/-100123, or family/direct for direct messages"
     ]
     from_: Annotated[
         tuple[str, ...], "who may start the job, by id or @name; if empty, the people permitted for the bot"

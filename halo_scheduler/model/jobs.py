@@ -50,7 +50,7 @@ MOST_FOLLOWERS = 20
 MOST_PARAMETERS = 50
 LONGEST_PARAMETER_NAME = 50
 MOST_VALUE_BYTES = 8 << 10
-"""No more than an environment variable of a run may have."""
+"""The limit for an environment variable of a run."""
 MOST_INPUT_BYTES = 1_000_000
 
 _PARAMETER_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{LONGEST_PARAMETER_NAME - 1}}}", re.ASCII)
@@ -92,7 +92,7 @@ def _require_value(path: str, value: str) -> None:
 def given_parameters(
     declared: Mapping[str, str], given: object, path: str = "parameters"
 ) -> Mapping[str, str]:
-    """Return the values that are given for a run; ScheduleError if one of them is not declared."""
+    """Return the values given for a run; ScheduleError if one is not declared."""
     values = require_parameters(path, {} if given is None else given)
     for name in values:
         if name not in declared:
@@ -180,11 +180,11 @@ class _SpecFields(Value):
 
     @property
     def events(self) -> tuple[Entry, ...]:
-        """Those of the schedules that are events."""
+        """The events among its schedules."""
         return events_of(self.schedule)
 
     def parameters_for(self, keys: Iterable[str]) -> Mapping[str, str]:
-        """Return the values for a run by the schedules with these keys; where several set one, the last wins."""
+        """Return the values for a run of the schedules with these keys; if several set a value, the last wins."""
         if not isinstance(self.schedule, Several):
             return self.parameters
         given: dict[str, str] = {}

@@ -34,7 +34,7 @@ class CatchUp(StrEnum):
     """What happens to a slot missed while no engine was awake."""
 
     ONCE = "once"
-    """The newest missed time runs, and counts for the older ones."""
+    """Only the newest missed time runs; it counts for the older ones."""
     SKIP = "skip"
     ALL = "all"
     """Each missed time runs, oldest first, up to the policy's limit."""
@@ -171,7 +171,7 @@ class Policy(Value):
     ] = "2h"
     catch_up: Annotated[CatchUp, "what to do about runs missed while Halo was off"] = CatchUp.ONCE
     catch_up_limit: Annotated[
-        int, "how many missed runs `all` catches up at most; the newest of them, oldest first"
+        int, "with `all`, the maximum number of missed runs to catch up: the newest ones, oldest first"
     ] = 10
     catch_up_max_age: Annotated[
         str | None, f"runs missed longer ago than this aren't caught up: {INTERVAL_FORM}"

@@ -18,13 +18,12 @@ from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
 class Run(Value):
     """One attempt to run a job, or the record of one that did not happen. Only scheduled runs have a slot.
 
-    `caused_by` is the run whose end started this one, of another job. `event_id` is the event
+    `caused_by` is the run of another job whose end started this one. `event_id` is the event
     that started it. `schedule_keys` name those of several
-    schedules that it comes from. `parameters` and an input of `input_bytes` are what it was given. `message` says
-    why it ended as it did, and
-    `notes` what else was found out about it; `error` and `note` are both in words, as the store reads them.
-    `clock_step_ms` is the part of the time from start to finish that did not pass: the clock was set, or the computer
-    slept.
+    schedules that it comes from. It got `parameters` and an input of `input_bytes`. `message` is the
+    reason for its outcome, `notes` are further findings; `error` and `note` are their texts, as the store reads them.
+    `clock_step_ms` is the difference between wall clock and elapsed time from start to finish, because the clock was
+    set or the computer slept.
     """
 
     id: str

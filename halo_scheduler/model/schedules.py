@@ -30,16 +30,16 @@ _KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,19}", re.ASCII)
 
 
 class Overlap(StrEnum):
-    """What happens when a schedule is due while the job still runs."""
+    """What to do when a schedule is due while the job is still running."""
 
     SKIP = "skip"
-    """The run under way counts for the times that pass while it lasts."""
+    """Skip: the current run counts for the times that pass meanwhile."""
     QUEUE = "queue"
-    """The times that pass run afterwards, one after the other."""
+    """Queue: each time that passes has its run afterwards, oldest first."""
     LATEST = "latest"
-    """The newest time that passed runs afterwards."""
+    """Only the latest time that passed has its run afterwards."""
     RESTART = "restart"
-    """The run under way is stopped, and a new one starts once it is gone."""
+    """The current run is stopped, and a new one starts once its processes are gone."""
 
 
 _OWN_FIELDS: dict[str, Any] = {
@@ -50,14 +50,14 @@ _OWN_FIELDS: dict[str, Any] = {
     "from_date": str | None,
     "until_date": str | None,
 }
-"""The fields of an entry beside those of its schedule."""
+"""The fields of an entry in addition to those of its schedule."""
 ENTRY_KEYS = {"from_date": "from", "until_date": "until"}
-"""The JSON keys of fields that cannot have the same name in Python."""
+"""The JSON keys of fields whose name is reserved in Python."""
 _DAY_KEYS = ENTRY_KEYS | {"calendar": "only"}
 
 
 class Timing(NamedTuple):
-    """What the times of one of several schedules depend on; edits keep the key of an entry with the same."""
+    """What determines the times of one of several schedules; edits keep the key of an entry with equal timing."""
 
     schedule: Schedule
     anchor_at: int | None
@@ -73,10 +73,10 @@ def is_key(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Entry(OwnForm):
-    """One of several schedules of a job; edits keep its key, by which runs name it.
+    """One of several schedules of a job; edits keep its key, because runs refer to it.
 
-    An `every` counts from its own anchor, if it has one, else from the job's. Its days are those of the zone of a cron
-    expression, else of the computer's. Its runs get its parameters, and the job's defaults for the others.
+    An `every` counts from its own anchor, if it has one, else from the job's. Its days are those of the time zone of a
+    cron expression, else of the computer's. Its runs get its parameters, and the job's defaults for the others.
     """
 
     schedule: Schedule
@@ -89,8 +89,8 @@ class Entry(OwnForm):
     ] = field(default_factory=dict, hash=False)
     on_overlap: Annotated[
         Overlap | None,
-        "what to do when it is due while the job still runs: skip it, queue every time that passes, run only the "
-        "latest of them afterwards, or restart the job; null to skip",
+        "what to do when it is due while the job is still running: skip the run, queue each one, run only the "
+        "latest afterwards, or restart the job; null to skip",
     ] = None
     from_date: Annotated[str | None, "first day of this schedule, like 2026-05-01; null for no limit"] = None
     until_date: Annotated[str | None, "last day of this schedule, like 2026-12-31; null for no limit"] = None
@@ -132,16 +132,16 @@ class Entry(OwnForm):
         for name, path in ENTRY_KEYS.items():
             require_date(path, getattr(self, name) or "1970-01-01")
         if (self.from_date or "") > (self.until_date or "9999"):
-            raise ScheduleError(f"must not lie before the first day, {self.from_date}", path="until")
+            raise ScheduleError(f"must not be before the first day, {self.from_date}", path="until")
 
     @property
     def is_limited(self) -> bool:
-        """Whether there are days without its times: before a first or after a last day, or by its calendar."""
+        """Whether a first day, a last day or a calendar excludes days."""
         return self.from_date is not None or self.until_date is not None or self.calendar is not EVERY_DAY
 
     @property
     def is_plain(self) -> bool:
-        """Whether as the only schedule of a job it says nothing but the schedule itself."""
+        """Whether it has no fields but its schedule, apart from the key."""
         return not self.parameters and self.on_overlap is None and not self.is_limited
 
     @property
@@ -171,7 +171,7 @@ class Entry(OwnForm):
         own: dict[str, Any] = {"calendar": take_calendar(rest)}
         for name, hint in _OWN_FIELDS.items():
             key = ENTRY_KEYS.get(name, name)
-            # The `from` of a chat event is who may write.
+            # The `from` of a chat event lists who may write.
             if key in rest and not (key == "from" and rest.get("kind") == OnChat.kind):
                 own[name] = rest.pop(key)
                 decode_under(key, hint, own[name])
@@ -257,7 +257,7 @@ def schedules_of(schedule: Schedule | Several) -> tuple[Schedule, ...]:
 
 
 def events_of(schedule: Schedule | Several) -> tuple[Entry, ...]:
-    """Return those of one or several schedules that are events; an only one has no key."""
+    """Return the events among one or several schedules; a single schedule has no key."""
     if isinstance(schedule, Several):
         return tuple(entry for entry in schedule.entries if isinstance(entry.schedule, Event))
     return (Entry(schedule),) if isinstance(schedule, Event) else ()
@@ -275,7 +275,7 @@ def shared_zone(schedule: Schedule | Several) -> str | None:
 
 
 def day_sources(schedule: Schedule | Several) -> tuple[str, ...]:
-    """Return the sources of days that the calendars of schedules have, once each."""
+    """Return the sources of days in the calendars of schedules, once each."""
     if not isinstance(schedule, Several):
         return ()
     limited = (entry.calendar for entry in schedule.entries if entry.calendar is not EVERY_DAY)
@@ -283,7 +283,7 @@ def day_sources(schedule: Schedule | Several) -> tuple[str, ...]:
 
 
 def with_days(schedule: Schedule | Several, days: Days) -> Schedule | Several:
-    """Return the schedules with the days of the sources in their calendars."""
+    """Return the schedules with looked-up days filled into their calendars."""
     if not isinstance(schedule, Several):
         return schedule
     return Several(

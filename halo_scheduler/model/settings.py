@@ -1,4 +1,4 @@
-"""The settings of the whole program: among them quiet hours, and the agents that run prompts."""
+"""The settings of the whole program, including quiet hours and agents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST_DAYS = 36_500
 _MOST_BYTES = 1 << 50
 _TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00", re.ASCII)
 _LONGEST_NAME = 60
-# Lower ones are for the system's own services.
+# Lower ports are reserved for system services.
 _LOWEST_PORT, _HIGHEST_PORT = 1_024, 65_535
 MOST_QUIET_TIMES = 100
 
@@ -59,7 +59,7 @@ class Weekday(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuietTime(Value):
-    """From one wall time to another on the days on which it begins; an end that is not later is on the next day.
+    """A span of wall time on the weekdays on which it begins; it ends on the next day unless the end is later.
 
     Without a group it applies to all jobs; without a zone it uses the computer's.
     """
@@ -110,7 +110,7 @@ class QuietTime(Value):
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """The quiet hours at an instant: those that end last, and until when no scheduled run starts."""
+    """The quiet hours at an instant: those that end last, and when scheduled runs start again."""
 
     until: int
     by: QuietTime
@@ -122,7 +122,7 @@ def _seconds(time_of_day: str) -> int:
 
 
 def _require_address(path: str, value: object) -> None:
-    """Refuse text that is not the numeric address of a computer."""
+    """Refuse text that is not a numeric IP address."""
     from ipaddress import ip_address  # noqa: PLC0415 - slow to load, needed only for other addresses
 
     text = require_line(path, value)

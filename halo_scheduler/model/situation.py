@@ -137,7 +137,7 @@ class SituationKind(StrEnum):
     CAPPED = "capped"
     RETRYING = "retrying"
     TROUBLED = "troubled"
-    """An event that starts it is not watched as it should be."""
+    """There is trouble with watching one of its events."""
     FAILING = "failing"
     READY = "ready"
 
@@ -176,13 +176,13 @@ class Situation(NamedTuple):
     """The oldest open question."""
     waiting: Waiting | None = None
     blocker: SkipReason | None = None
-    """Why its planned run will be skipped as things are: a request, an open question, a daily limit, a quiet time."""
+    """Why its planned run is going to be skipped: a request, an open question, a daily limit, quiet hours."""
     quiet: Quiet | None = None
     """The quiet time that its planned run falls into."""
     next_run_at: int | None = None
     next_source: Source | None = None
     then_at: int | None = None
-    """When it runs after its planned run, if that one is skipped on request."""
+    """The run after its planned run, if that one is skipped on request."""
     later_at: int | None = None
     """When its next planned manual run is."""
     after: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ class Situation(NamedTuple):
     events: tuple[Schedule, ...] = ()
     """The events that start it."""
     watch_trouble: str = ""
-    """Why one of these is not watched as it should be, as a clause."""
+    """The trouble with watching one of these, as a clause."""
     errors: int = 0
     last_run_at: int | None = None
     last_outcome: Outcome | None = None
@@ -228,7 +228,7 @@ class Situation(NamedTuple):
 
     @property
     def starts_at(self) -> int | None:
-        """When it runs next as things are, also manually: after quiet hours or a skipped run; None if it does not."""
+        """When it runs next, also manually, considering quiet hours and skipped runs; None if it doesn't."""
         planned_at = self.next_run_at if self.quiet is None else self.quiet.until
         if self.blocker is not None:
             planned_at = self.then_at
@@ -236,7 +236,7 @@ class Situation(NamedTuple):
 
     @property
     def is_later_next(self) -> bool:
-        """Whether its next run is a planned manual one."""
+        """Whether its next run is a planned manual run."""
         return self.later_at is not None and self.later_at == self.starts_at
 
     @property

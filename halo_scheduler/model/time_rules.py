@@ -33,7 +33,7 @@ class Every(Value):
 
     @property
     def is_raised(self) -> bool:
-        """Whether a shorter interval was given than is in effect."""
+        """Whether the given interval is shorter than the effective one."""
         return parse_interval(self.every) < SHORTEST_EVERY_MS
 
 
@@ -58,7 +58,7 @@ class Cron(Value):
 
     kind: ClassVar = "cron"
     cron: Annotated[str, "five fields, six with seconds first, or a name such as @daily: 0 9 * * 1-5"]
-    timezone: Annotated[str | None, "such as Europe/Berlin; null for the machine's"] = None
+    timezone: Annotated[str | None, "such as Europe/Berlin; null for the computer's"] = None
 
     def __post_init__(self) -> None:
         require_text("cron", self.cron)
@@ -109,7 +109,7 @@ Dated = Every | After | Cron
 
 
 def calendar_for(schedule: object, calendar: Calendar) -> Calendar:
-    """Return as much of a calendar as a schedule can have: only fixed times move to other days."""
+    """Return the parts of a calendar that a schedule supports: only fixed times move to other days."""
     if not isinstance(schedule, Dated):
         return EVERY_DAY
     is_fixed = isinstance(schedule, Cron) and not schedule.expression.fields.is_wildcard

@@ -1,4 +1,4 @@
-"""Why a time of a schedule was left out or moved: its day is none of the schedule's days."""
+"""Why a time of a schedule was excluded or moved: its day is none of the schedule's days."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LONGEST_TROUBLE = 300
 
 
 def left_out_sentences(inquiry: Inquiry) -> list[str]:
-    """Return which times in the span the days of the schedule left out or moved, and why."""
+    """Return which times in the span the days of the schedule excluded or moved, and why."""
     span = inquiry.span
     sentences = []
     for found in left_out_times(inquiry.schedule, span.since, span.until, inquiry.spec.anchor_at):
         verb = "was" if found.at <= inquiry.now_ms else "is"
-        what = "left out" if found.moved_to is None else f"moved to {inquiry.moment(found.moved_to)}"
+        what = "excluded" if found.moved_to is None else f"moved to {inquiry.moment(found.moved_to)}"
         why = why_left_out(found.entry, found.day)
         sentences.append(f"{_first_upper(inquiry.moment(found.at))} {verb} {what}: {why}.")
     return sentences

@@ -44,7 +44,7 @@ def answer_past(store: Store, record: JobRecord, span: Span, now_ms: int) -> Ans
     elif _is_still_due(inquiry):
         found = _still_due(inquiry)
     elif (turn := _turn(inquiry)) is not None:
-        words = f"That time passed without a run, and gets one after {counted(turn, 'other run')} of the job."
+        words = f"The run for that time is queued behind {counted(turn, 'other run')} of the job."
         found = inquiry.answer(Verdict.WAITING, words)
     elif others and inquiry.point is None:
         found, others = _of_runs(inquiry, others), []

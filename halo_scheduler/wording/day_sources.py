@@ -38,7 +38,7 @@ def why_left_out(entry: Entry, day: date) -> str:
         return f"the last day was {short_date(date.fromisoformat(entry.until_date))}"
     item = entry.calendar.leaves_out(day)
     if item:
-        return f"it is {'one of the dates left out' if item[0].isdigit() else membership_words(item)}"
+        return f"it is {'one of the excluded dates' if item[0].isdigit() else membership_words(item)}"
     words = [membership_words(item) for item in entry.calendar.only if not item[0].isdigit()]
     if len(words) < len(entry.calendar.only):
         words.append("one of the dates of the schedule")

@@ -219,7 +219,7 @@ def _change_message(schedule: Cron, change: ClockChange, times: list[int]) -> st
     which = f"On {short_date(start)} {clock_change_words(change)}"
     if change.is_forward:
         if schedule.expression.fields.is_wildcard:
-            return f"{which}: {runs} will be left out, as that time does not exist."
+            return f"{which}: {runs} will be skipped, as that time does not exist."
         return f"{which}: {runs} will start at {clock_time(end)}, once."
     if schedule.expression.fields.is_wildcard:
         return f"{which}: {runs} will happen in both passes of that time."

@@ -297,7 +297,7 @@ _WORDS: Words = {
     MessageKind.CONDITIONS_UNMET: _conditions_unmet,
     MessageKind.NOT_AFTER: _not_after,
     MessageKind.SKIPPED_ON_REQUEST: _skipped_on_request,
-    MessageKind.NOT_AFTER_EVENT: "an event asked for it, but it was {state} at that time",
+    MessageKind.NOT_AFTER_EVENT: "it was {state} when the event happened",
     MessageKind.INPUT_LOST: "the input of its earlier attempt is no longer stored",
     MessageKind.NOT_REVIEWED: "an assistant changed the job, and the change has not been reviewed",
     MessageKind.JOB_PAUSED: "the job was paused at that time",

@@ -154,12 +154,8 @@ def manual_sentence(waiting: Waiting, now_ms: int) -> str:
 
 
 def pending_sentence(count: int) -> str:
-    """Return how many times that passed without a run get one after the next run."""
-    times = (
-        "1 more time that passed gets its run"
-        if count == 1
-        else f"{count} more times that passed get a run each"
-    )
+    """Return how many queued runs of the schedule follow the next run."""
+    times = "1 queued run follows" if count == 1 else f"{count} queued runs follow"
     return f"After that, {times}."
 
 

@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_refused_at_save(bench: Bench, tmp_path: Path, da
     with pytest.raises(ScheduleError, match="cannot be read") as error:
         bench.scheduler.update_job(job_id, schedule=[Entry(_DAILY), *_without(gone)])
     assert error.value.path == "schedules[1].not"
-    with pytest.raises(ScheduleError, match="none of its times lies on these days"):
+    with pytest.raises(ScheduleError, match="none of its times is on these days"):
         bench.scheduler.add_job("never", [Entry(_DAILY, calendar=Calendar(only=(f"ics {days}",)))])
     assert [job.name for job in bench.scheduler.list_jobs()] == ["tea"]
     assert [stored.source for stored in bench.scheduler._store.day_sources.all()] == [f"ics {days}"]
@@ -193,10 +193,10 @@ def test_why_names_the_day_that_was_left_out_or_moved(bench: Bench, days: Path) 
     bench.end(run)
     bench.tick(2 * _DAY)
     said = bench.scheduler.jobs.why(job_id, _NINE + _DAY).sentences[0]
-    assert said == f'Yesterday 09:00 was left out: it is a day in "{days}".'
+    assert said == f'Yesterday 09:00 was excluded: it is a day in "{days}".'
     bench.scheduler.update_job(job_id, schedule=Several(tuple(_without(days, shift=Shift.NEXT))))
     moved = bench.scheduler.jobs.why(job_id, _NINE + _DAY)
-    assert "left out" in " ".join(moved.sentences)
+    assert "excluded" in " ".join(moved.sentences)
 
 
 def test_why_explains_a_next_run_that_was_moved(bench: Bench) -> None:

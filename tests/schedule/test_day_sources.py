@@ -119,7 +119,7 @@ def _told(schedule: Several, at: str) -> list[str]:
             "2026-12-25",
             "- it is not on a weekend or one of the dates of the schedule",
         ),
-        ({"excluded": ("2026-12-24",)}, "2026-12-24", "- it is one of the dates left out"),
+        ({"excluded": ("2026-12-24",)}, "2026-12-24", "- it is one of the excluded dates"),
         ({"only": ("weekdays",), "shift": Shift.NEXT}, "2026-12-26", "2026-12-28 it is not a weekday"),
     ],
 )
@@ -165,10 +165,10 @@ def test_a_moved_time_knows_where_it_was() -> None:
 @pytest.mark.parametrize(
     ("item", "said"),
     [
-        ("holidays", 'say holidays of which country, like "holidays DE" or "holidays DE-BY"'),
+        ("holidays", 'say the country of the holidays, like "holidays DE" or "holidays DE-BY"'),
         (
             "business days",
-            'say business days of which country, like "business days DE" or "business days DE-BY"',
+            'say the country of the business days, like "business days DE" or "business days DE-BY"',
         ),
         ("holidays Atlantis", "unknown country or region 'Atlantis'; write a code like DE or DE-BY"),
         ("holidays in Germny", "unknown country or region 'Germny'; did you mean DE for Germany"),

@@ -328,7 +328,7 @@ def test_a_queued_time_waits_for_its_turn(morning: Morning) -> None:
 
     assert morning.said("8:45") == (
         Verdict.WAITING,
-        ["That time passed without a run, and gets one after 1 other run of the job."],
+        ["The run for that time is queued behind 1 other run of the job."],
     )
 
 
@@ -337,12 +337,6 @@ def test_the_pending_times_are_counted(morning: Morning) -> None:
     run = morning.begin("8:15")
     morning.until("9:01")
     morning.end(run)
-    assert (
-        "After that, 2 more times that passed get a run each."
-        in morning.scheduler.jobs.explain(morning.job_id).sentences
-    )
+    assert "After that, 2 queued runs follow." in morning.scheduler.jobs.explain(morning.job_id).sentences
     morning.until("9:02")
-    assert (
-        "After that, 1 more time that passed gets its run."
-        in morning.scheduler.jobs.explain(morning.job_id).sentences
-    )
+    assert "After that, 1 queued run follows." in morning.scheduler.jobs.explain(morning.job_id).sentences

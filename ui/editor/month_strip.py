@@ -135,7 +135,7 @@ class MonthStrip(QWidget):
 
 
 def _day_words(month: Month, number: int) -> str:
-    """Return a day's times, its clock change and why it is left out: "Wed 18 Nov: 09:00"; "" if there is nothing."""
+    """Return a day's times, its clock change and why it is excluded: "Wed 18 Nov: 09:00"; "" for none of these."""
     day = month.days.get(number)
     if day is None:
         return ""
@@ -143,7 +143,7 @@ def _day_words(month: Month, number: int) -> str:
     name = f"{_FROM_MONDAY[found.weekday()][:3]} {number} {MONTHS[month.month - 1][:3]}"
     more = " …" if day.has_more else ""
     times = f"{name}: {', '.join(day.times)}{more}" if day.times else name
-    left_out = day.left_out and f"Left out: {day.left_out}"
+    left_out = day.left_out and f"Excluded: {day.left_out}"
     return "\n".join(filter(None, (times, left_out, sentence_case(day.clock_change))))
 
 
@@ -158,7 +158,7 @@ def _month_words(month: Month) -> str:
         if day.clock_change
     )
     left_out = (
-        f" The {ordinal(number)} is left out: {day.left_out}."
+        f" The {ordinal(number)} is excluded: {day.left_out}."
         for number, day in month.days.items()
         if day.left_out
     )

@@ -1,4 +1,4 @@
-"""What a schedule will do: its next runs, the days of the months that have some, and notes."""
+"""The preview of a schedule: its next runs, the days with runs, and notes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DECEMBER = 12
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The first few times of a day, what its clocks do, and why it is left out, as a holiday is."""
+    """The first few times of a day, its clock change, and why it is excluded, as a holiday is."""
 
     times: tuple[str, ...] = ()
     has_more: bool = False
@@ -49,7 +49,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """A month with its days that have runs or a clock change; `today` is 0 in other months."""
+    """A month with the days that have runs or a clock change; `today` is 0 unless it is in this month."""
 
     year: int
     month: int
@@ -80,7 +80,7 @@ class Preview:
     pause: str = ""
     """How the job is paused, if it is: "paused until 18:00"."""
     is_pause_open: bool = False
-    """Whether the pause lasts until the user ends it."""
+    """Whether the pause has no end time."""
     months: tuple[Month, ...] = ()
     """This month and the next one, or that of the first run; empty without runs."""
 
@@ -134,7 +134,7 @@ def preview_schedule(
 def _exceeds(most: int, schedule: Schedule | Several, now_ms: int, anchor_at: int) -> bool:
     """Return whether a schedule has more than `most` runs in the next 24 hours."""
     if isinstance(schedule, After):
-        # The maximum: runs that take no time.
+        # The upper bound: assumes that runs take no time.
         return DAY_MS // schedule.after_ms > most
     if most > _HIGHEST_CAP:
         return False
@@ -142,7 +142,7 @@ def _exceeds(most: int, schedule: Schedule | Several, now_ms: int, anchor_at: in
 
 
 class _Calendar:
-    """Finds the days with runs; a few times of each day are enough, so that any pace is quick."""
+    """Finds the days with runs; reads only a few times of each day, so that short intervals are quick."""
 
     def __init__(
         self, schedule: Schedule | Several, now_ms: int, anchor_at: int, timezone: str | None
@@ -192,7 +192,7 @@ class _Calendar:
             yield wall_time(change.wall_start_s).day, clock_change_words(change)
 
     def _days_left_out(self, begin_at: int, end_at: int) -> Iterator[tuple[int, str]]:
-        """Yield the days on which a schedule would have times if they were no holidays or single dates."""
+        """Yield the days on which a schedule would have times if they were not excluded as holidays or dates."""
         at = begin_at
         while at < end_at:
             day = local_time(at, self._timezone).date()

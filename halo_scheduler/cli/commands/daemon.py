@@ -27,7 +27,7 @@ _FAILED = 1
 
 
 def open_desktop(*, hidden: bool) -> int:
-    """Replace this process by the desktop program; without a display, run the daemon and return its exit code."""
+    """Replace this process with the desktop program; without a display, run the daemon and return its exit code."""
     if not _has_display():
         return run_without_window()
     # -P: a folder named "ui" in the current directory must not be imported.

@@ -1,4 +1,4 @@
-"""`halo pause`, `halo resume`, `halo skip` and `halo hint`: what moves the next run of a job without editing it."""
+"""`halo pause`, `halo resume`, `halo skip` and `halo hint`: change when a job runs next without editing it."""
 
 from __future__ import annotations
 

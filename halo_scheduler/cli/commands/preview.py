@@ -85,7 +85,7 @@ def _as_data(schedule: Schedule | Several, runs: list[int], notes: list[Note]) -
 
 
 def _show(schedule: Schedule | Several, runs: list[int], notes: list[Note], now_ms: int | None) -> None:
-    """Print a schedule and its runs; without the current instant, not how far away they are."""
+    """Print a schedule and its runs; given the current instant, also how far away they are."""
     zones = {item.timezone for item in schedules_of(schedule) if isinstance(item, Cron)}
     # Times in different zones are shown in the local one.
     timezone = zones.pop() if len(zones) == 1 else None

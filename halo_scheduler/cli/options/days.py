@@ -17,7 +17,7 @@ from halo_scheduler.model.time_rules import Dated, calendar_for
 
 
 class DayOptions(NamedTuple):
-    """The given days; None or an empty tuple for an option that is not given."""
+    """The values of the options; None or an empty tuple if not given."""
 
     from_date: str | None
     until_date: str | None
@@ -26,7 +26,7 @@ class DayOptions(NamedTuple):
     shift: str | None
 
     def limit(self, found: Schedule | Several, now_ms: int) -> Schedule | Several:
-        """Return schedules limited to the given days; what is not given stays as it was."""
+        """Return schedules limited to the given days; options that are not given change nothing."""
         if not any(map(is_given, self)):
             return found
         if not any(isinstance(item, Dated) for item in schedules_of(found)):
@@ -82,7 +82,7 @@ def _days(option: str, given: tuple[str, ...], now_ms: int, timezone: str | None
 
 
 def _days_of(option: str, text: str, now_ms: int, timezone: str | None) -> str | None:
-    """Return one item of a calendar; a calendar file is found from the current folder."""
+    """Return one item of a calendar; the path of a calendar file is relative to the current folder."""
     if text in DAY_GROUPS:
         return text
     kind, _, path = text.strip().partition(" ")

@@ -99,7 +99,7 @@ def text_of_file(what: str, path: str) -> str:
 def input_bytes(given: str) -> str | bytes:
     """Return the input of a run: the text itself, of @FILE its content, of - standard input.
 
-    Of what is too long, only so much is read that it is refused.
+    Reading stops as soon as the input is too long.
     """
     if given == "-":
         return sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)

@@ -113,7 +113,7 @@ SCHEDULE_OPTIONS = (
         multiple=True,
         type=choice_of(SessionEvent),
         help="Run at login or boot, or when the computer wakes up, the screen is unlocked, the network comes up, "
-        "or mains power is plugged in.",
+        "or the computer is plugged in.",
     ),
     _option("--delay", metavar="5m", help="Run this long after the event of --on.", default_words="none"),
     _option(
@@ -152,14 +152,14 @@ SCHEDULE_OPTIONS = (
     _option(
         "--shift",
         type=click.Choice([*(word.value for word in Shift), NONE]),
-        help="Move fixed --cron times on other days to the next or previous allowed day.",
+        help="Move --cron times on excluded days to the next or previous allowed day.",
         default_words="none",
     ),
     _option(
         "--on-overlap",
         type=choice_of(Overlap),
-        help="What to do when a schedule is due while the job still runs: skip it, queue every time that passes, "
-        "run only the latest of them afterwards, or stop the run and restart.",
+        help="When the schedule is due while the job is still running: skip the run, queue each one, "
+        "run only the latest afterwards, or stop the job and restart it.",
         default_words="skip; queue for events",
     ),
     _option("--manual", is_flag=True, default=None, help="Run only manually, or after another job."),
@@ -255,7 +255,7 @@ class ScheduleOptions:
 
     @staticmethod
     def _overlapping(schedule: Schedule | Several, on_overlap: Overlap) -> Schedule | Several:
-        """Return the schedules with what happens on overlap, where they can overlap with a run."""
+        """Return the schedules with the overlap policy, for those that can overlap with a run."""
         can_overlap = [not isinstance(item, After | Manual) for item in schedules_of(schedule)]
         if not any(can_overlap):
             raise click.UsageError("--on-overlap needs --every, --cron, --once, an event or times in --when")
@@ -282,7 +282,7 @@ class ScheduleOptions:
         return now_ms if before is None else before
 
     def _refuse_without_event(self) -> None:
-        """Refuse the details of an event that is not given."""
+        """Refuse options of an event that is not given."""
         of_file = {"--match": self.match, "--file-event": self.file_event, "--settle": self.settle}
         for option, value in of_file.items():
             if value is not None and not self.on_file:

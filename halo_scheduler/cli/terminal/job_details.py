@@ -86,13 +86,13 @@ def print_notes(scheduler: Scheduler, job: Job, now_ms: int) -> None:
 
 
 def _print_missing_of_webhook(scheduler: Scheduler, job: Job) -> None:
-    """Print what it takes until other programs can call a job."""
+    """Print what is missing before other programs can call a job."""
     if scheduler.webhooks.get(job.id) is None:
         click.echo(
             f"{WAITS} it has no address yet; make one with: halo webhook url {plain_line(job.name, _LONGEST_NOTE)}"
         )
     if not scheduler.settings.read().webhooks:
-        click.echo(f"{WAITS} webhooks are off; switch them on with: halo webhook on")
+        click.echo(f"{WAITS} webhooks are off; turn them on with: halo webhook on")
 
 
 def _literal_words(action: ProcessAction) -> str:

@@ -135,7 +135,7 @@ def test_a_day_that_is_a_holiday_is_told_and_a_weekend_is_not() -> None:
     days = {"business days DE": frozenset({date(2026, 7, 17), date(2026, 7, 18)})}
     july, _ = preview_schedule(with_days(Several((entry,)), days), _NOW, anchor_at=0).months
     assert {number: day.left_out for number, day in july.days.items() if day.left_out} == {
-        16: "it is one of the dates left out",
+        16: "it is one of the excluded dates",
         17: "it is not a business day in Germany",
     }
     assert july.days[18] == Day(("09:00",))

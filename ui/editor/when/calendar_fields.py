@@ -1,4 +1,4 @@
-"""The fields for the days that schedules keep to or leave out."""
+"""The fields for the days that schedules are limited to or exclude."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .day_sources import PlaceDialog, read_days, written_days
 
 
 class CalendarFields(QObject):
-    """Two lists of days, and where fixed times on a day that is left out go."""
+    """Two lists of days, and what happens to fixed times on an excluded day."""
 
     changed = Signal()
 
@@ -35,12 +35,12 @@ class CalendarFields(QObject):
         self._excluded = DaysLine(now_ms, appearance, name="notOn", title=self.tr("Not on"))
         self._shift = QComboBox()
         self._shift.setObjectName("shift")
-        self._shift.setAccessibleName(self.tr("If its day is left out"))
+        self._shift.setAccessibleName(self.tr("If the day is excluded"))
         let_shrink(self._shift)
         for words, value in (
-            (self.tr("Leave the run out"), None),
-            (self.tr("Run on the next day that is not"), Shift.NEXT),
-            (self.tr("Run on the previous day that is not"), Shift.PREVIOUS),
+            (self.tr("Skip the run"), None),
+            (self.tr("Move it to the next allowed day"), Shift.NEXT),
+            (self.tr("Move it to the previous allowed day"), Shift.PREVIOUS),
         ):
             self._shift.addItem(words, value)
         self.days = [
@@ -59,7 +59,7 @@ class CalendarFields(QObject):
         ]
         self.shift = page.watch_field(
             Field(
-                self.tr("If its day is left out"),
+                self.tr("If the day is excluded"),
                 self._shift,
                 path="schedule.shift",
                 subject=self.tr("The choice"),
@@ -77,7 +77,7 @@ class CalendarFields(QObject):
             self._shift.setCurrentIndex(self._shift.findData(calendar.shift))
 
     def value(self, schedule: Schedule) -> Calendar:
-        """Return as much of the calendar as a schedule can have; ScheduleError for what is no day."""
+        """Return the parts of the calendar that the kind of schedule supports; ScheduleError for an invalid day."""
         if not isinstance(schedule, Dated):
             return EVERY_DAY
         only, excluded, shift = self._only.days, self._excluded.days, self._shift.currentData()

@@ -147,7 +147,7 @@ def test_issues_of_a_repository_are_chosen(bench: Bench) -> None:
     ("field", "text", "control", "sentence"),
     [
         ("workRepository", "shop", "workRepository", "The repository must be like owner/name."),
-        ("workInProgress", "Ready", "workInProgress", "The label must be another label than ready."),
+        ("workInProgress", "Ready", "workInProgress", "The label must differ from the ready label."),
         ("workReady", "a,b", "workReady", "The label must be one label, without a comma."),
         ("workBaseUrl", "ftp://x", "workBaseUrl", "'ftp://x' must begin with http:// or https://"),
         ("workToken", "ghp 123", "workTokenRow", ""),

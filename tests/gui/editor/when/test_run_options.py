@@ -78,7 +78,7 @@ def test_a_last_day_before_the_first_is_refused(bench: Bench) -> None:
     desk.fill_in()
     _limit(desk, "fromDate", QDate(2026, 12, 24))
     _limit(desk, "untilDate", QDate(2026, 12, 1))
-    assert desk.error("untilDate") == "The day must not lie before the first day, 2026-12-24."
+    assert desk.error("untilDate") == "The day must not be before the first day, 2026-12-24."
     assert not desk.can_save
 
 
