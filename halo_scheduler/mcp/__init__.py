@@ -1,1 +1,1 @@
-"""The MCP server: what assistants may see of the jobs and do with them."""
+"""The MCP server: the tools with which assistants read, run and edit jobs."""

@@ -90,7 +90,7 @@ def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
     if len(changes.keys() & {"schedule", "schedules", "when"}) > 1:
         raise ScheduleError(_ONE_OF, path="schedule")
     if not changes:
-        raise ScheduleError(f"name a field to change: {', '.join(_CHANGEABLE)}")
+        raise ScheduleError(f"give a field to change: {', '.join(_CHANGEABLE)}")
     for key in changes:
         if key not in _CHANGEABLE:
             raise ScheduleError(f"can't be changed; these can: {', '.join(_CHANGEABLE)}", path=shown(key))
@@ -148,7 +148,7 @@ def _changed_policy(spec: JobSpec, change: object) -> Policy:
     given, stored = _object(change), spec.policy.to_dict()
     for name, part in given.items():
         before = stored.get(name)
-        # Another kind of part has other fields.
+        # A part of another kind has other fields.
         if isinstance(part, dict) and isinstance(before, dict) and "kind" not in part:
             given[name] = before | part
     policy: Policy = decode(Policy, stored | given)
@@ -171,7 +171,7 @@ def _changed_action(spec: JobSpec, change: object) -> EditableAction:
 
 
 def _one_program(given: dict[str, Any]) -> dict[str, Any]:
-    """Drop a command's shell line when a program is given, and the other way round."""
+    """Drop a command's shell line when a program is given, and vice versa."""
     if "argv" in given and "line" not in given:
         return {"line": "", "shell": "", **given}
     return {"argv": [], **given} if "line" in given else given
@@ -197,7 +197,7 @@ def _refuse_hidden(action: Mapping[str, Any]) -> None:
     for name in ("text", "line", "stdin", "body"):
         if isinstance(action.get(name), str) and HIDDEN in action[name]:
             raise ScheduleError(
-                f"{HIDDEN} stands for a secret you cannot name; leave this field out to keep it",
+                f"{HIDDEN} stands for a secret that is hidden from you; omit this field to keep it",
                 path=f"action.{name}",
             )
 
@@ -223,10 +223,10 @@ def _edit_schema() -> Schema:
         "schedules": f"{_SCHEDULES}; the whole list. Keep the keys of unchanged schedules: runs refer to them",
         "when": _WHEN,
         "action": "the fields to change; in environment and headers, null keeps a stored value "
-        "and omitted names are removed. Give an action of another kind in full",
+        "and omitted names are removed. To change the kind of action, give all its fields",
         "description": "what it is for",
         "group": "a group it belongs to; null for none",
-        "policy": "the fields to change; give conditions and a backoff of another kind in full",
+        "policy": "the fields to change; give conditions as a whole list, and a backoff of another kind in full",
         "followers": f"{_FOLLOWERS}; the whole list",
         "parameters": f"{_PARAMETERS}; all of them",
     }

@@ -30,8 +30,8 @@ class _JobFilter(Given):
     status: JobStatus | None = field(default=None, metadata=said("only jobs with this status"))
     group: str | None = field(default=None, metadata=said("only jobs in this group"))
     text: str | None = field(default=None, metadata=said("only jobs that contain this text"))
-    limit: int = field(default=50, metadata=within("how many at most", 1, 200))
-    offset: int = field(default=0, metadata=within("how many to skip first", 0, 1_000_000))
+    limit: int = field(default=50, metadata=within("the maximum number of results", 1, 200))
+    offset: int = field(default=0, metadata=within("the number of results to skip", 0, 1_000_000))
 
 
 def _list_jobs(scheduler: Scheduler, given: _JobFilter) -> View:
@@ -47,7 +47,7 @@ def _list_jobs(scheduler: Scheduler, given: _JobFilter) -> View:
 
 
 def _pause_view(scheduler: Scheduler, job: Job) -> View:
-    """Return which assistant paused a job and may therefore resume it; nothing if a person paused it."""
+    """Return the assistant that paused a job and may resume it; empty if a person paused it."""
     return {
         "paused_by_assistant": scheduler.jobs.pausing_assistant(job.id)
         if job.status is JobStatus.PAUSED
@@ -73,7 +73,7 @@ def _get_job(scheduler: Scheduler, given: OfJob) -> View:
 class _RunFilter(Given):
     job: str | None = field(default=None, metadata=said("only runs of this job: its name or id"))
     outcome: Outcome | None = field(default=None, metadata=said("only runs with this outcome"))
-    limit: int = field(default=20, metadata=within("how many at most", 1, 100))
+    limit: int = field(default=20, metadata=within("the maximum number of results", 1, 100))
     before: str | None = field(
         default=None,
         metadata=said("only runs older than this one: the id of the last run on the previous page"),
@@ -104,7 +104,9 @@ def _get_run(scheduler: Scheduler, given: _OfRun) -> View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tail(_OfRun):
-    characters: int = field(default=10_000, metadata=within("how many characters from the end", 1, 50_000))
+    characters: int = field(
+        default=10_000, metadata=within("the maximum number of characters, from the end", 1, 50_000)
+    )
 
 
 def _get_output(scheduler: Scheduler, given: _Tail) -> View:
@@ -127,7 +129,7 @@ def _why(scheduler: Scheduler, given: OfJob) -> View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NextRuns(OfJob):
-    count: int = field(default=5, metadata=within("how many at most", 1, 50))
+    count: int = field(default=5, metadata=within("the maximum number of results", 1, 50))
 
 
 def _next_runs(scheduler: Scheduler, given: _NextRuns) -> View:
@@ -141,7 +143,7 @@ class _QuestionFilter(Given):
     include_settled: bool = field(
         default=False, metadata=said("include answered and dismissed ones, newest first")
     )
-    limit: int = field(default=50, metadata=within("how many at most", 1, 100))
+    limit: int = field(default=50, metadata=within("the maximum number of results", 1, 100))
 
 
 def _list_questions(scheduler: Scheduler, given: _QuestionFilter) -> View:

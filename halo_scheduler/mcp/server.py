@@ -1,4 +1,4 @@
-"""The MCP server that an assistant starts and talks to over stdin and stdout."""
+"""The MCP server, which an assistant starts and uses over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _Result = TypeVar("_Result")
 
 
 class _Lane:
-    """A thread for the scheduler, which only the thread that opened it may use."""
+    """The scheduler's thread: only the thread that opened a scheduler may use it."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="halo-mcp")
@@ -121,7 +121,7 @@ class _Door:
         """Notify the assistant when a settings change adds or removes tools."""
         before: AssistantAccess | None = None
         while True:
-            with suppress(SchedulerError):  # Busy or gone: a call will say so.
+            with suppress(SchedulerError):  # Busy or gone: the next call reports it.
                 now = await self._lane.ask(self._access)
                 if before is not None and now != before:
                     await self._tell()
@@ -129,14 +129,14 @@ class _Door:
             await asyncio.sleep(_LOOK_S)
 
     async def _tell(self) -> None:
-        # Newer assistants hear it because they listen; to the others it is simply sent.
+        # Newer assistants subscribe to it; it is sent to the others unasked.
         await self._bus.publish(ToolsListChanged())
         if self._session is not None:
             await self._session.send_tool_list_changed()
 
 
 class _Incoming:
-    """What the assistant sends; lines with lone surrogates, which the library would ignore, are answered too."""
+    """The messages of the assistant; answers lines with lone surrogates, which the library would ignore."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -176,7 +176,7 @@ def serve(*, read_only: bool = False) -> None:
     try:
         asyncio.run(_serve(AssistantAccess.READ if read_only else AssistantAccess.EDIT))
     except* BrokenPipeError:
-        pass  # It hung up before it got its answer.
+        pass  # It disconnected before it got its response.
 
 
 async def _serve(most: AssistantAccess) -> None:
@@ -244,5 +244,5 @@ def _shown(data: Any) -> Any:
 
 
 def _sayable(text: str) -> str:
-    """Return a text that can be sent: half a character would end the connection."""
+    """Return a text without lone surrogates, which would end the connection."""
     return text.encode(errors="replace").decode()

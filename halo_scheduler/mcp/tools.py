@@ -33,9 +33,9 @@ _LIMITS = {"low": "minimum", "high": "maximum"}
 
 
 def schema_of(hint: Any, *, is_change: bool = False) -> Schema:
-    """Return the schema of what a type is read from.
+    """Return the schema of the JSON form of a type.
 
-    For a change of a stored value, everything may be left out, and null in a mapping leaves its value as it is.
+    For a change, every key is optional, and null in a mapping keeps the stored value.
     """
     if isinstance(hint, type):
         return _class_schema(hint, is_change=is_change)
@@ -71,7 +71,7 @@ def _class_schema(hint: type, *, is_change: bool) -> Schema:
 
 
 def _entry_schema(kind: type) -> Schema:
-    """Return the schema of one of several schedules: its own fields and those of an entry that it can have."""
+    """Return the schema of one of several schedules: its own fields and the entry's fields that apply to it."""
     own, schema = (
         _dataclass_schema(Entry, is_change=True)["properties"],
         _dataclass_schema(kind, is_change=False),
@@ -97,7 +97,7 @@ def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:
         | _said_of(field, descriptions)
         | ({} if is_change else _default_of(field))
         for field in fields
-        if field.compare  # What does not belong to the value is not given either.
+        if field.compare  # Fields that don't apply are not offered.
     }
     required = [key_of(field.name) for field in fields if _is_required(field)]
     kind = getattr(cls, "kind", None)
@@ -108,12 +108,12 @@ def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:
 
 
 def _field_schema(hint: Any, *, is_change: bool) -> Schema:
-    # Deeper values are included as a whole.
+    # Deeper values are inlined.
     return schema_of(hint, is_change=is_change and get_origin(hint) is Mapping)
 
 
 def _descriptions(cls: type) -> dict[str, str]:
-    """Return what is said of each field, as its annotation has it: `Annotated[bool, "whether it …"]`."""
+    """Return the description of each field, from its annotation: `Annotated[bool, "whether it …"]`."""
     hints = get_type_hints(cls, include_extras=True)
     return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
 
@@ -166,9 +166,9 @@ class OfJob(Given):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as it is offered, while the settings allow what it does.
+    """A tool; it is offered while the settings allow it.
 
-    One that neither reads nor only adds may change or start something: it may do whatever the jobs do.
+    A tool that is neither read-only nor additive may do anything that jobs do.
     """
 
     name: str
@@ -190,14 +190,14 @@ class ToolSpec:
 
     def call(self, scheduler: Scheduler, arguments: dict[str, Any], assistant: str = "") -> View:
         """Call the tool on behalf of the named assistant; `rules/assistants` checks each edit in its transaction."""
-        # First: without permission, errors in the arguments do not matter.
+        # Check permission before the arguments.
         scheduler.settings.require_assistants_may(self.access)
         with scheduler.acting_as(Actor.assistant(assistant)):
             return self.function(scheduler, arguments)
 
     @property
     def is_destructive(self) -> bool:
-        """Whether the tool may start work, prevent work or replace something."""
+        """Whether the tool may start runs, prevent runs or replace data."""
         return not self.reads_only and not self.only_adds
 
 

@@ -1,4 +1,4 @@
-"""What assistants see of jobs, runs and questions; never the value of a variable, header or secret."""
+"""The views of jobs, runs and questions for assistants; never with the value of a variable, header or secret."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def job_line(job: Job, situation: Situation, now_ms: int) -> View:
 
 
 def situation_view(situation: Situation, now_ms: int) -> View:
-    """Return what a job is doing and when it runs next, worded as people see it."""
+    """Return what a job is doing and when it runs next, in the words of the window."""
     waiting = situation.waiting
     return {
         "situation": status_words(situation, now_ms),
@@ -142,7 +142,7 @@ def run_view(run: Run, job_name: str | None) -> View:
 
 
 def question_view(question: Question, job_name: str | None) -> View:
-    """Return a question without its answer, which stays between the person and the agent."""
+    """Return a question without its answer, which only the job's agent gets."""
     return {
         "job": job_name,
         "job_id": question.job_id,

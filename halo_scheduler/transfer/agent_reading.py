@@ -1,4 +1,4 @@
-"""Reads an AI agent's file with a map of `schedules`; those of one prompt become one job."""
+"""Reads an AI agent's file with a map of `schedules`; schedules with the same prompt become one job."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ def looks_like_agent(data: object) -> bool:
 
 
 def read_agent(file: TextFile, path: str, repository: str | None = None) -> Drafts:
-    """Read an agent's schedules. `path`, empty where there is none, is where relative paths start and the agent's
-    name comes from, if the file names none; `repository` is that of GitHub sources that name none.
+    """Read an agent's schedules.
+
+    `path` is the base of relative paths and the source of the agent's name, if the file has none; "" if unknown.
+    `repository` is the default of GitHub sources.
     """
     data = file.data
     if not isinstance(data, dict):
@@ -83,7 +85,7 @@ def _merged(drafts: list[Draft]) -> Iterator[Draft]:
         like = replace(draft.spec, name=_ANY_NAME, schedule=Manual()) if is_timed else draft.spec
         alike.setdefault(like, []).append(draft)
     for first, *others in alike.values():
-        # The keys of the file name the schedules, as far as they can.
+        # The keys of the file become the keys of schedules, if valid.
         timed = {draft.spec.schedule: _key_of(draft) for draft in (first, *others)}
         entries = [Entry(one, key) for one, key in timed.items() if not isinstance(one, Manual | Several)]
         notes = tuple(dict.fromkeys(note for draft in (first, *others) for note in draft.notes))
@@ -121,7 +123,7 @@ class _AgentReader:
         self._folder = folder
         self._repository = repository
         self._lost = [shown_key(key) for key in agent if key not in _OF_AGENT]
-        """What of the agent is not kept."""
+        """The settings of the agent that are not kept."""
 
     def draft(self, key: str, data: object) -> Draft:
         """Return the job of one schedule."""
@@ -202,7 +204,7 @@ def _schedule(data: Mapping[str, Any]) -> Schedule:
     kind = resolved(data.get("type"))
     match kind:
         case "interval":
-            # It counts from the end of the run before.
+            # It counts from the end of the previous run.
             return _named("interval", lambda: After(_required("interval", data)))
         case "cron":
             name = "cron" if "cron" in data else "expression"
@@ -258,7 +260,7 @@ def _github(source: object, usual_repository: object) -> GithubSource:
 
 
 def _token(source: Mapping[str, Any]) -> str:
-    """Return the name of the secret, taken from the variable that held it."""
+    """Return the name of the secret, from the variable that held it."""
     auth = resolved(source.get("auth"))
     named = resolved(auth.get("token_env")) if isinstance(auth, dict) else None
     return named if isinstance(named, str) else _TOKEN

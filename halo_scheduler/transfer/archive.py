@@ -1,7 +1,7 @@
-"""Archives: everything of one Halo in one file, to move it to another computer.
+"""Archives: all data of an installation in one file, to move it to another computer.
 
-An archive is JSON, one object per line, compressed with gzip: a header, the settings, the jobs, their runs and an end
-that proves that nothing is missing. It is written and read line by line, so that its size needs no memory.
+An archive is JSON, one object per line, compressed with gzip: a header, the settings, the jobs, their runs, and an end
+mark that shows that nothing is missing. It is written and read line by line, so that large archives need little memory.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _PLAIN = f'{{"format":"{_FORMAT}"'.encode()
 _LONGEST_LINE = 2 * MOST_OUTPUT_BYTES
 _RUN_ID = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
 _LARGEST = 1 << 63
-# Which notices were shown is specific to a computer; quiet hours are exported with the jobs.
-# Another computer does not listen because this one does.
+# Seen notices are specific to a computer; quiet hours are exported with the jobs.
+# Whether to listen is decided on each computer.
 _NOT_MOVED = {
     "autostart_asked",
     "closing_explained",
@@ -54,7 +54,7 @@ _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=Tru
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What an archive is written from; `states` by job id, `runs` in recorded order."""
+    """The content of an archive; `states` by job id, `runs` in recorded order."""
 
     document: Document
     settings: Settings
@@ -116,12 +116,12 @@ def _without_defaults(value: Run | MovedState) -> dict[str, Any]:
 
 
 class Archive:
-    """An archive that is read, in a file that can be read again from its beginning."""
+    """Reads an archive from a file that can be rewound."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.run_count = 0
-        """How many runs it has; known once `read` has returned."""
+        """The number of runs; known once `read` has returned."""
 
     @staticmethod
     def begins_with(begin: bytes) -> bool:
@@ -129,7 +129,7 @@ class Archive:
         return begin.startswith((_GZIP, _PLAIN))
 
     def read(self) -> Drafts:
-        """Return jobs and settings; FileError refuses an archive in which anything is missing or wrong."""
+        """Return jobs and settings; FileError if anything is missing or invalid."""
         reader = _FirstReader()
         for line in self._lines():
             reader.take(line)
@@ -229,11 +229,11 @@ def _readable() -> Iterator[None]:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """Parse a line; quickly, as there may be a hundred thousand."""
+    """Parse a line; fast, because there may be a hundred thousand."""
     try:
         data = json.loads(line, parse_constant=_refuse_constant)
         if b"\\ud" in line.lower():
-            json.dumps(data, ensure_ascii=False).encode()  # refuses halves of characters
+            json.dumps(data, ensure_ascii=False).encode()  # refuses lone surrogates
     except (ValueError, RecursionError):
         raise FileError(_DAMAGED) from None
     return _object(data)

@@ -71,7 +71,7 @@ def read_span(text: str) -> int:
 
 
 def read_calendar_event(text: str) -> Cron | Once:
-    """Return an equivalent schedule. ScheduleError says what cron cannot express."""
+    """Return an equivalent schedule. ScheduleError if cron cannot express it."""
     return _Event(text).schedule()
 
 

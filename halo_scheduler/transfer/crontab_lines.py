@@ -1,6 +1,6 @@
 """A line of a crontab: the rules of its command field, and a name for its job.
 
-These are Vixie cron's, which Debian's cron and cronie share: the first % that has no backslash before it ends the
+These are Vixie cron's, shared by Debian's cron and cronie: the first % without a backslash before it ends the
 command, what follows is its standard input, and every further % in it is a line end.
 """
 
@@ -26,7 +26,7 @@ MOST_COMMENTS = 100
 """How many lines above an entry are read."""
 _DECORATION = re.compile(r"[\W_]*")
 _COLUMNS = re.compile(r"m(?:m|in(?:ute)?)?\W+h(?:h|our)?\b.*", re.IGNORECASE)
-# Lines that cron itself, or an export of ours, puts above others.
+# Comment lines that cron itself or our export writes.
 _OTHERS_WORDS = re.compile(
     r"DO NOT EDIT.*|\(.* installed on .*|\(Cron version.*|\$\w+:.*|not kept:.*|disabled:.*"
 )
@@ -53,7 +53,7 @@ _BEFORE = re.compile(
     )""",
     re.VERBOSE,
 )
-# What runs another program: the options that have a value behind them, and how many words of its own it takes.
+# Programs that run another program: their options with a value, and the number of their own arguments.
 _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
     "sudo": (frozenset({"-u", "-g"}), 0),
     "doas": (frozenset({"-u"}), 0),
@@ -126,7 +126,7 @@ def _odd_end(command: str) -> bool:
 
 def name_of_comment(comments: Sequence[str]) -> tuple[str, str]:
     """Return the name and description from the comment above a line; either may be empty."""
-    # A comment apart from the line, or about the whole file, is not its name.
+    # A comment that is apart from the line or about the whole file is not its name.
     start = max((index + 1 for index, comment in enumerate(comments) if comment.strip() == "#"), default=0)
     usable = [_text(comment) for comment in comments[start:] if _is_usable(comment)]
     if not usable or len(usable) > _MOST_LINES:

@@ -31,10 +31,10 @@ _VARIABLE = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P=q
 _LIKELY_ENTRY = re.compile(r"^[ \t]*+[0-9*@]", re.MULTILINE)
 _NICKNAMED = re.compile(r"(?P<when>@\S+)\s*(?P<command>.*)")
 _TIMED = re.compile(r"-?(?P<when>\S+(?:\s+\S+){4})(?:\s+(?P<command>.*))?")
-# Beside cron's own: FreeBSD's, which also counts seconds from the end of a run.
+# In addition to cron's own: FreeBSD's, with seconds from the end of a run.
 _MORE_NICKNAMES = {"@every_minute": "* * * * *", "@every_second": "* * * * * *"}
 _SECONDS = re.compile(r"@([0-9]{1,9})", re.ASCII)
-# What the BSDs take before a command: no mail, no log, no second run at a time. No command begins like that.
+# BSD flags before a command: no mail, no log, no concurrent runs. No command begins like that.
 _FLAGS = re.compile(r"(?:-[nqs]+\s+)+")
 _USER = re.compile(r"(?P<user>\S+)\s+(?P<command>\S.*)", re.DOTALL)
 _ANACRON = re.compile(
@@ -51,15 +51,15 @@ _UNKEPT = {
     "RANDOM_DELAY": "each job has a random delay of its own; see --jitter",
     "CRON_WITHIN": "see conditions and --catch-up",
 }
-# Cron neither stops what takes long nor gives up on what fails: many a line only tests whether it has to do something.
+# Like cron: no time limit, and no disabling after failures, which many lines use to say that there is nothing to do.
 _POLICY = Policy(time_limit=None, max_errors=0, backoff=Backoff.none())
 _SAYS = frozenset({"schedule", "action"})
 
 
 def read_crontab(content: bytes, *, user: str | None = None) -> Drafts:
-    """Read a crontab; FileError refuses it whole, the drafts' faults are single lines of it.
+    """Read a crontab; FileError refuses the whole file, faults of the drafts are single lines.
 
-    With `user` it is a system crontab, whose lines name a user before the command: only lines of this user are taken.
+    `user` marks a system crontab, whose lines name a user before the command; only lines of this user are imported.
     """
     text = text_of(content)
     _refuse_too_many(text)
@@ -93,7 +93,7 @@ class _Reader:
         self._surroundings = _Surroundings()
         self._size = 0
         self._kept = 0
-        """How many variables all lines so far keep: each has its own."""
+        """The number of variables of all lines so far; each line has its own copy."""
         self._size_kept = 0
         self._comments: deque[str] = deque(maxlen=MOST_COMMENTS)
         self._has_entries = False
@@ -254,7 +254,7 @@ class _Reader:
         for name, value in variables.items():
             if "$" in value and (name, value) not in self._noted:
                 self._noted.add((name, value))
-                yield f"{name}={value} is taken as it is: no $ is filled in there"
+                yield f"{name}={value} is used literally: cron does not expand $ there"
 
 
 def _split_user(command: str) -> tuple[str, str]:

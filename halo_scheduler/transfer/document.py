@@ -44,7 +44,7 @@ class Document:
     quiet_times: tuple[QuietTime, ...] = ()
     group_limits: Mapping[str, int] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
-    """The names of jobs that are not written but may follow those that are."""
+    """The names of jobs that are not exported but may follow exported ones."""
 
 
 def document_to_plain(document: Document) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def document_to_plain(document: Document) -> dict[str, Any]:
 
 
 def _plain_quiet_time(quiet_time: QuietTime) -> dict[str, Any]:
-    """Return quiet hours with their times, even where those are the defaults."""
+    """Return quiet hours with their times, even default ones."""
     found = {"name": "", "group": "", "days": "", **to_plain(quiet_time)}
     hours = {"start": quiet_time.start, "end": quiet_time.end}
     zone = found.pop("timezone", None)
@@ -141,7 +141,7 @@ class _DocumentReader:
         )
 
     def _refuse_many_in_circles(self, items: Sequence[object]) -> None:
-        """Refuse thousands of jobs that follow each other in circles before reading them, which would take too long."""
+        """Refuse thousands of jobs in cycles before reading them, which would take too long."""
         places = {str(item.get("name")): index for index, item in enumerate(items) if isinstance(item, dict)}
         followers = {name: _names_of_followers(items[index]) for name, index in places.items()}
         first: list[str] = []
@@ -210,14 +210,14 @@ class _DocumentReader:
 
 
 def _names_of_followers(job: Any) -> list[str]:
-    """Return the names of a job's followers, as far as the raw data shows them."""
+    """Return the names of a job's followers, if the raw data has them."""
     followers = job.get("followers")
     found = followers if isinstance(followers, list) else []
     return [str(one.get("job") if isinstance(one, dict) else one) for one in found]
 
 
 def _versioned(data: object) -> dict[str, Any]:
-    """Return a file's data without its format version, which must be a known one."""
+    """Return a file's data without its format version, which must be known."""
     if not isinstance(data, dict):
         raise ScheduleError("this is not a Halo job file; one begins with: version: 1")
     if "version" not in data:

@@ -52,13 +52,12 @@ class MovedState(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A job of a file: its spec without followers; without `anchor_at`, it is set when the job is stored.
+    """A job in a file: its spec without followers. Without `anchor_at`, the anchor is set when the job is stored.
 
-    `says` are the fields of the spec that the file speaks of, None all of them: a job that is there keeps the others.
-    `has_made_up_name` says that the name is ours, after what it runs, and not one that somebody goes by;
-    `replaced_name` is such a name in place of which a job that does the same was found.
-    `state` is what an archive says about a job beside its spec. `file`, and `line` or `path`, say where it stands,
-    `notes` what of it could not be kept.
+    `says` are the fields that the file sets, None for all; an existing job keeps its other fields. `has_made_up_name`
+    means that the name was derived from the command; `replaced_name` is such a name, replaced by that of an existing
+    job with the same schedule and command. `state` is the job's state in an archive. `file` and `line` or `path` are
+    its place; `notes` list settings that could not be kept.
     """
 
     spec: JobSpec
@@ -124,7 +123,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts:
-    """Everything a file contains; quiet times of None, groups and settings that are not named stay unchanged."""
+    """The content of a file; quiet times of None, and groups and settings that it doesn't name, stay unchanged."""
 
     jobs: tuple[Draft, ...] = ()
     quiet_times: tuple[QuietTime, ...] | None = None
@@ -168,10 +167,10 @@ def find_meant(
     removed: Collection[str],
     new_id: Callable[[str], str],
 ) -> dict[str, Draft]:
-    """Return the drafts by the ids of the jobs they mean: that of their id, else of their name, else a new one.
+    """Match drafts with jobs by id, else by name; return them by job id, a new id if nothing matches.
 
-    Where the name was made up for it, a job that does the same at the same time comes before a new one: somebody
-    gave it another name since. Ids from the trash, `removed`, are not used again.
+    A draft with a made-up name also matches a job with the same schedule and command, which may have been renamed
+    since. Ids from the trash, `removed`, are not used again.
     """
     by_id = {draft.job_id for draft in drafts if draft.job_id in jobs}
     by_name = {spec.name: job_id for job_id, spec in jobs.items() if job_id not in by_id}
@@ -216,7 +215,7 @@ def complete(spec: JobSpec, followers: tuple[Follower, ...], anchor_at: int) -> 
 
 
 def circle_fault(names: Iterable[str]) -> str:
-    """Return the fault for jobs that start each other; the first is repeated at the end."""
+    """Return the fault for a cycle of jobs; the first job is repeated at the end."""
     words = circle_words([shortened(name) for name in names])
     return f"{words}: these jobs would start each other forever; remove one from the cycle"
 
@@ -224,10 +223,10 @@ def circle_fault(names: Iterable[str]) -> str:
 def find_circles(
     followers: Mapping[str, Sequence[str]], given: Collection[str]
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield circles, the first id also last, and which of the given jobs are part of it and of none before.
+    """Yield each cycle, its first id repeated at the end, and the given jobs in it that are in no earlier cycle.
 
-    `followers` are the ids of those that run after each job. Without these jobs no circle is left but such as go
-    through others that are not given: look again. Only what can be reached from the given ones is looked at.
+    `followers` are the ids of each job's followers. Only jobs reachable from the given ones are searched. After
+    removing the yielded jobs, cycles through other jobs may remain: search again.
     """
     found: set[str] = set()
     for circle in _circles(followers, given, found):
@@ -239,12 +238,12 @@ def find_circles(
 def _circles(
     followers: Mapping[str, Sequence[str]], given: Collection[str], found: Collection[str]
 ) -> Iterator[list[str]]:
-    """Walk every chain once; a link back to a job on the current path closes a circle."""
+    """Walk every chain once; a link back to a job on the current path closes a cycle."""
     done: set[str] = set()
     for start in given:
         path: list[str] = []
         places: dict[str, int] = {}
-        # A stack of our own: a chain may be longer than Python's.
+        # An explicit stack: a chain may be deeper than Python's recursion limit.
         stack: list[tuple[str, bool]] = [(start, False)]
         while stack:
             job_id, is_left = stack.pop()

@@ -129,9 +129,9 @@ def changed_quiet_times(
 def limit_changes(
     before: Mapping[str, int], wanted: Mapping[str, int | None], *, prune: bool = False
 ) -> tuple[LimitChange, ...]:
-    """Return the groups whose limit will be another one; those that are not named keep theirs unless pruned.
+    """Return the groups whose limit changes; groups that are not named keep theirs unless pruned.
 
-    Files that speak of no groups at all leave them to others.
+    Files without any groups change none.
     """
     named = {**dict.fromkeys(before, None), **wanted} if prune and wanted else wanted
     return tuple(

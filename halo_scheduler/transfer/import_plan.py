@@ -79,9 +79,9 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPlan:
-    """What importing files would change; jobs with faults are not part of it.
+    """The changes of an import; jobs with faults are not part of it.
 
-    `prunes` says that other jobs were to be removed; none is while there is a fault.
+    `prunes` means that other jobs are removed, but only without faults.
     """
 
     drafts: Drafts
@@ -91,7 +91,7 @@ class ImportPlan:
     changed: tuple[Alteration, ...] = ()
     unchanged: tuple[str, ...] = ()
     found_alike: Mapping[str, str] = field(default_factory=dict)
-    """The names of jobs that were found because they do the same, by the names that they would have got."""
+    """The names of existing jobs with the same schedule and command, by the names that new jobs would have got."""
     removed: tuple[Removal, ...] = ()
     quiet_times: tuple[QuietTimeChange, ...] = ()
     group_limits: tuple[LimitChange, ...] = ()
@@ -114,9 +114,9 @@ class ImportPlan:
 def plan_import(
     drafts: Drafts, existing: Existing, now_ms: int, new_id: Callable[[str], str], *, prune: bool = False
 ) -> ImportPlan:
-    """Return what taking in drafts would do; `new_id` gives a job of a name an id, if it carries none of use.
+    """Plan the import of drafts; `new_id` returns an id for a new job's name, if its draft has no usable one.
 
-    FileError refuses drafts of which far too many cannot be.
+    FileError if far too many drafts have faults.
     """
     return _Planner(drafts, existing, now_ms, new_id).plan(prune=prune)
 
@@ -133,11 +133,11 @@ class _Planner:
         self._left_out = list(drafts.left_out)
         self._settings = setting_changes(existing.settings, drafts.settings)
         self._meant: dict[str, Draft] = {}
-        """The drafts by the ids of the jobs they mean, in the order of the file."""
+        """The drafts by the ids of their jobs, in the order of the file."""
         self._carried: dict[str, str] = {}
-        """The ids of the jobs that are meant, by the ids that the file gives them."""
+        """The ids of the matched jobs, by their ids in the file."""
         self._kept: Mapping[str, JobSpec] = existing.jobs
-        """The jobs there are, without those that will be removed."""
+        """The existing jobs, without those to be removed."""
 
     def plan(self, *, prune: bool) -> ImportPlan:
         self._meant = find_meant(
@@ -182,7 +182,7 @@ class _Planner:
             faults=tuple(self._faults),
         )
 
-    # --- Which job a draft means ---------------------------------------------------------------------
+    # --- Matching drafts with jobs ---------------------------------------------------------------------
 
     def _without_twins(self) -> list[Draft]:
         """Return the drafts without those that repeat an earlier name or id."""
@@ -217,7 +217,7 @@ class _Planner:
             self._meant[job_id] = self._without_past(draft, past)
 
     def _without_past(self, draft: Draft, past: set[str]) -> Draft:
-        """Return a draft without followers that were left out because they would never run."""
+        """Return a draft without followers that were skipped because they would never run."""
         for name in sorted({follower.name for follower in draft.followers} & past):
             self._leave_out(draft, f"{shortened(name)}, which should run after it, is skipped")
         kept = tuple(follower for follower in draft.followers if follower.name not in past)
@@ -230,7 +230,7 @@ class _Planner:
     def _is_past(self, spec: JobSpec) -> bool:
         return isinstance(spec.schedule, Once) and spec.schedule.due_at <= self._now_ms
 
-    # --- What it will be -----------------------------------------------------------------------------
+    # --- The resulting specs -----------------------------------------------------------------------------
 
     def _specs(self) -> dict[str, JobSpec]:
         """Return the resulting specs by job id; drop impossible drafts and everything that needs them."""
@@ -258,7 +258,7 @@ class _Planner:
             looked_at = [job_id for job_id in touched if job_id in self._meant]
 
     def _needed_by(self) -> Mapping[str, list[str]]:
-        """Return the jobs that depend on a name or id: those it follows, and those that want it for themselves."""
+        """Return the jobs that depend on a name or id: those that have it as follower, and those that claim it."""
         found: dict[str, list[str]] = defaultdict(list)
         for job_id, draft in self._meant.items():
             for word in (draft.spec.name, *(named.name or named.job_id for named in draft.followers)):
@@ -345,7 +345,7 @@ class _Planner:
         try:
             changed_settings(self._existing.settings, self._settings).find_agent(prompt.agent)
         except ScheduleError as error:
-            # Agents belong to the machine: no file brings them along.
+            # Agents belong to the computer: no file contains them.
             message = f"{error.message}; add it first, with: halo agent set"
             raise ScheduleError(message, path=error.path).under("action") from None
 
@@ -366,7 +366,7 @@ class _Planner:
             faults |= {job_id: ScheduleError(message, path="followers") for job_id in members}
         return faults
 
-    # --- What that changes ---------------------------------------------------------------------------
+    # --- The changes ---------------------------------------------------------------------------
 
     def _names(self, jobs: Mapping[str, JobSpec]) -> dict[str, str]:
         """Return the resulting names by job id."""

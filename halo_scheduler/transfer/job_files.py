@@ -1,4 +1,4 @@
-"""Job files: the reader of each format, files, folders, units and the crontab read from disk, and jobs exported."""
+"""Job files: chooses the reader of a format, reads files, folders, units and the crontab, and exports jobs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class UnreadableError(SchedulerError):
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive | None]:
-    """Open a file as an archive; None if it is none."""
+    """Open a file as an archive; None if it isn't one."""
     if not (path.is_file() and os.access(path, os.R_OK)):
         yield None
         return
@@ -62,7 +62,7 @@ def read_own_crontab() -> Drafts:
     if program is None:
         raise FileError("cron isn't installed here")
     try:
-        # The program that users would call themselves.
+        # The program that the user's PATH finds.
         done = subprocess.run(  # noqa: S603 - no part of it comes from outside
             [program, "-l"], capture_output=True, check=False, timeout=_LONGEST_CRONTAB_S
         )
@@ -114,7 +114,7 @@ def _within(folder: Path) -> Iterator[Path]:
 
 
 def _read_one(folder: Path, path: Path) -> Drafts:
-    """Read a file of a folder; an unreadable one is an error like others, so that all are reported at once."""
+    """Read a file of a folder; an unreadable file is a fault, so that all faults are reported together."""
     name = str(path.relative_to(folder))
     if path.exists() and not path.is_file():
         return Drafts(faults=(Fault(message="is not a regular file", file=name),))
@@ -153,7 +153,7 @@ def read_file(file: str, *, is_system: bool = False, repository: str | None = No
 
 
 def content_of(path: Path) -> bytes:
-    """Return the content of a file up to the limit and one byte: it may be endless."""
+    """Return the content of a file, at most one byte above the limit: it may be endless."""
     with open(path, "rb", opener=_open_without_waiting) as opened:
         return opened.read(MOST_BYTES + 1)
 
@@ -186,11 +186,11 @@ def _unit_beside(folder: Path, name: str) -> bytes | None:
 
 
 def _user() -> str:
-    """Return the user that jobs run as; the environment may still name the one before sudo."""
+    """Return the user that jobs run as; the environment may still name the user who called sudo."""
     try:
         if sys.platform == "win32":
             return getuser()
-        import pwd  # noqa: PLC0415 - there is none on Windows
+        import pwd  # noqa: PLC0415 - not on Windows
 
         return pwd.getpwuid(os.geteuid()).pw_name
     except (OSError, KeyError):
@@ -210,11 +210,11 @@ def read_jobs(
     is_system: bool = False,
     repository: str | None = None,
 ) -> Drafts:
-    """Read what a file holds; its name, where it has one, and its first words say how.
+    """Read the content of a file; its name, if any, and its first words determine the format.
 
-    `find_beside` gives the content of other files of its folder. `is_system` says that it is a system crontab, like
-    those in /etc, `repository` completes GitHub sources of agents that name none. FileError refuses it whole, the
-    drafts' faults are single things in it.
+    `find_beside` returns the content of other files in its folder. `is_system` marks a system crontab, like those in
+    /etc; `repository` is the default of GitHub sources. FileError refuses the whole file; faults of the drafts are
+    single entries.
     """
     if is_system or _SYSTEM_CRONTAB.fullmatch(name):
         return read_crontab(content, user=(machine or Machine()).user)
@@ -254,16 +254,16 @@ class FileFormat(StrEnum):
 
     @classmethod
     def of(cls, name: str) -> FileFormat:
-        """Return the format that the ending of a file's name stands for; YAML for any other."""
+        """Return the format for a file name's extension; YAML by default."""
         endings = {".json": cls.JSON, ".cron": cls.CRONTAB, ".crontab": cls.CRONTAB}
         return endings.get(PurePath(name).suffix.lower(), cls.YAML)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """A document, and the names of jobs with followers that are gone, which no file could name.
+    """A document, and the names of jobs whose removed followers are omitted.
 
-    `agents` are those that its prompts name and no other machine is sure to have: they belong to the settings.
+    `agents` are used by its prompts and must be set up on the other computer: agents belong to the settings.
     """
 
     document: Document

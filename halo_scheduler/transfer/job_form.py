@@ -88,7 +88,7 @@ def job_to_plain(spec: JobSpec, names: Mapping[str, str], *, job_id: str | None 
 def _plain_schedules(schedule: Schedule | Several) -> dict[str, Any]:
     if not isinstance(schedule, Several):
         return {"schedule": to_plain(schedule)}
-    # Keys that reading would give again are left out.
+    # Keys that the reader would generate again are omitted.
     is_numbered = [entry.key for entry in schedule.entries] == [
         str(number) for number in range(1, len(schedule.entries) + 1)
     ]
@@ -104,7 +104,7 @@ def _plain_entry(entry: Entry, *, with_key: bool) -> dict[str, Any]:
     overlap = {} if entry.on_overlap is None else {"on_overlap": str(entry.on_overlap)}
     own = anchor | dates | entry.calendar.to_dict() | values | overlap
     plain = to_plain(entry.schedule)
-    # A kind without fields is one word.
+    # A kind without fields is written as one word.
     return {**key, **({"kind": plain} if isinstance(plain, str) else plain), **own}
 
 
@@ -149,7 +149,7 @@ def draft_of(data: object) -> Draft:
 
 def _read(key: str, value: object) -> Any:
     if key == "followers" and isinstance(value, list):
-        # The name alone means: after every success.
+        # A name alone means: after every success.
         value = [{"job": item} if isinstance(item, str) else item for item in value]
     if key == "schedules":
         return _read_schedules(value)
@@ -160,7 +160,7 @@ def _read(key: str, value: object) -> Any:
 
 
 def _read_words(value: object) -> Several | Schedule:
-    """Return the schedule of plain words that mean the same whenever the file is read."""
+    """Return the schedule of plain words; refuse words whose meaning depends on the current date."""
     from halo_scheduler.schedule.spoken import parse_schedule  # noqa: PLC0415 - only for words
 
     words = require_text("", value, longest=LONGEST_PHRASE)
@@ -181,7 +181,7 @@ def _read_entry(index: int, item: object) -> Entry:
     names = ("key", "anchor", "from", "until", "parameters", "on_overlap", *CALENDAR_KEYS.values())
     own = {name: item[name] for name in names if name in item} if isinstance(item, dict) else {}
     if isinstance(item, dict) and item.get("kind") == OnChat.kind:
-        own.pop("from", None)  # It is who may write.
+        own.pop("from", None)  # The `from` of chat lists who may write.
     rest = {name: one for name, one in item.items() if name not in own} if isinstance(item, dict) else item
     try:
         anchor = read_value(str | None, own.get("anchor"))
@@ -202,7 +202,7 @@ def _read_entry(index: int, item: object) -> Entry:
 def _read_calendar(own: dict[str, Any]) -> Calendar:
     hints = {"only": tuple[str, ...], "not": tuple[str, ...], "shift": str}
     given = {name: _read_field(own, name, hint) for name, hint in hints.items() if name in own}
-    # A form has lists.
+    # Files have lists.
     return take_calendar({name: list(one) if isinstance(one, tuple) else one for name, one in given.items()})
 
 

@@ -82,7 +82,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-# --- What is too much --------------------------------------------------------------------------------
+# --- Size limits --------------------------------------------------------------------------------
 
 
 def _refuse_too_much(file: TextFile, text: str) -> None:
@@ -213,7 +213,7 @@ def _odd_object(text: str, objects_before: int) -> FileError:
 
 
 def _around(text: str, objects_before: int) -> Sequence[int]:
-    """Return the start of the object that ends after `objects_before` others, and before it those of its parents."""
+    """Return the starts of the parents of the object that ends after `objects_before` others, then its own."""
     begun: list[int] = []
     for match in _BRACKET.finditer(text):
         if match[1] in "{[":

@@ -1,6 +1,6 @@
-"""Values as people write them: durations like 1m, no defaults, no word that says a thing twice.
+"""Values as people write them: durations like 1m, without defaults and redundant words.
 
-Strict JSON, as the store keeps it, says everything. In a file for people what is as usual is left out,
+The store keeps strict JSON with all fields. Files for people omit defaults:
 `delay_ms: 60000` is `delay: 1m`, `{kind: every, every: 15m}` is `every: 15m`, and `{kind: manual}` is `manual`.
 """
 
@@ -65,7 +65,7 @@ def read_value(hint: Any, plain: object) -> Any:
 
 
 def resolved(value: object) -> object:
-    """Return what a text without quotes is where nothing else decides: nothing, a truth, a number, a text."""
+    """Return the value of an unquoted text whose field has no type: null, a boolean, a number or text."""
     if not isinstance(value, Word):
         return value
     if value in _NULLS:
@@ -99,7 +99,7 @@ def parse_duration(text: object) -> int:
 
 
 def format_instant(at: int) -> str:
-    """Return an instant as it is written in files, in UTC: the same on every machine."""
+    """Return an instant as it is written in files, in UTC: the same on every computer."""
     moment = _EPOCH + timedelta(milliseconds=at)
     text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
     return f"{text}.{at % SECOND_MS:03}Z" if at % SECOND_MS else f"{text}Z"
@@ -130,7 +130,7 @@ def _plain_field(value: DataclassInstance, name: str) -> Any:
 
 
 def _plain_once(schedule: Once) -> str:
-    """Return its instant: in UTC if that is how it was given, else with the offset that it was given with."""
+    """Return its instant: in UTC if it was given in UTC, else with its original offset."""
     if isinstance(schedule.at, int):
         return format_instant(schedule.at)
     return f"{schedule.at[:-1]}+00:00" if schedule.at[-1:] in {"Z", "z"} else schedule.at
@@ -151,9 +151,9 @@ def _defaults(cls: type[DataclassInstance]) -> dict[str, Any]:
 
 @cache
 def _reader(hint: Any) -> _Read:
-    """Return what turns plain data of a type into strict JSON; what makes no sense is left for that to refuse.
+    """Return a function that turns plain data of a type into strict JSON; invalid data is passed on and refused later.
 
-    A type is looked into once, not for each of ten thousand jobs.
+    Each type is inspected once, not for each of ten thousand jobs.
     """
     if isinstance(hint, type):
         return partial(_strict_object if dataclasses.is_dataclass(hint) else _strict_word, hint)
@@ -201,7 +201,7 @@ def _strict_mapping(read: _Read, value: object) -> Any:
 
 
 def _strict_kind(kinds: dict[str, Any], value: object) -> Any:
-    """Choose one of several classes: by the word, by `kind`, or by the field of that name."""
+    """Choose one of several classes: by a word, by `kind`, or by a field with the name of the kind."""
     if isinstance(value, str):
         value = {"kind": str(value)}
     if not isinstance(value, dict):
@@ -238,7 +238,7 @@ def _strict_object(cls: type[DataclassInstance], value: object) -> Any:
 
 def _strict_once(read: _Read, value: object) -> Any:
     item = read(value)
-    # Given in UTC means that no offset was chosen: it is shown in the time of the machine.
+    # UTC means that no offset was chosen: it is shown in the computer's time zone.
     return decode_instant(item) if isinstance(item, str) and item[-1:] == "Z" else item
 
 
@@ -275,7 +275,7 @@ def _text_of(value: object) -> object:
 
 @cache
 def _readers(cls: type[DataclassInstance]) -> dict[str, tuple[str, _Read]]:
-    """Return for each name in a file the field that it means, and what reads it."""
+    """Return the field and its reader for each name in a file."""
     hints = get_type_hints(cls)
     readers: dict[str, tuple[str, _Read]] = {}
     for field in dataclasses.fields(cls):

@@ -38,7 +38,7 @@ _Item = TypeVar("_Item")
 
 
 class Sign(StrEnum):
-    """What a line is about: its character and, where it is shown, its colour."""
+    """The meaning of a line: its character and, where shown, its colour."""
 
     NEW = "+"
     CHANGED = "~"
@@ -50,9 +50,9 @@ class Sign(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of a review: 0 deep are headings and sums, 1 jobs and the like, 2 their details.
+    """A line of a review; depth 0 are headings and totals, 1 jobs and other items, 2 their details.
 
-    `label` stands before the text and explains it.
+    `label` precedes the text and explains it.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Line:
 def preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, is_refused: bool) -> Iterator[Line]:
     """Yield what a plan creates, changes, removes and skips; `names` are those of existing jobs, by id.
 
-    A plan that is refused anyway is shortened.
+    A refused plan is shortened.
     """
     names = {**names, **{job_id: name for name, job_id in plan.new_ids.items()}}
     reviewer = Reviewer(names.values())
@@ -145,7 +145,7 @@ def _created(creation: Creation, names: Mapping[str, str], reviewer: Reviewer) -
 
 
 def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield everything that decides what a job does, so that users see it before they import it."""
+    """Yield everything that determines what a job does, so that users see it before importing it."""
     yield from (("when", words) for words in _when_words(spec.schedule))
     yield "does", action_words(spec.action)
     yield from more_words(spec.action)

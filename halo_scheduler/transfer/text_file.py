@@ -8,7 +8,7 @@ from typing import Protocol
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import shown
 
-# Far more than people write, and little enough to be searched within a second.
+# More than people write, and few enough to search within a second.
 MOST_BYTES = 5 << 20
 MOST_LINES = 400_000
 MOST_NODES = 200_000
@@ -42,7 +42,7 @@ def located(message: str, line: int | None, path: str = "", file: str = "") -> s
 
 
 class Word(str):
-    """An unquoted scalar; the field it stands in decides whether it is text, a number or null."""
+    """An unquoted scalar; its field determines whether it is text, a number or null."""
 
     __slots__ = ()
 
@@ -83,13 +83,13 @@ def _first_part(place: Place, path: str) -> tuple[Place, str] | None:
 
 
 def _ends(path: str) -> list[int]:
-    """Yield where the first part of a path may end, longest first: keys may contain dots."""
+    """Yield the possible ends of the first part of a path, longest first: keys may contain dots."""
     ends = [match.start() for match in _BETWEEN_PARTS.finditer(path) if match.start()]
     return [len(path), *reversed(ends)] if path else []
 
 
 def text_of(content: bytes, *, most_bytes: int = MOST_BYTES) -> str:
-    """Decode a file's content; refuse what is too long or not text."""
+    """Decode a file's content; refuse content that is too long or not text."""
     if len(content) > most_bytes:
         raise FileError(f"the file is larger than {most_bytes >> 20} MB; split it")
     if content.count(b"\n") > MOST_LINES:

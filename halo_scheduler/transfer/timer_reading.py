@@ -62,7 +62,7 @@ _OF_SERVICE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What unit files take from the machine: user name and home directory."""
+    """The values of the computer that unit files refer to: user name and home directory."""
 
     home: str = "~"
     user: str = ""
@@ -71,9 +71,9 @@ class Machine:
 def read_timer(
     content: bytes, name: str, find_unit: Callable[[str], bytes | None], machine: Machine | None = None
 ) -> Drafts:
-    """Read a timer; `find_unit` gives the content of a unit beside it.
+    """Read a timer; `find_unit` returns the content of a unit in the same folder.
 
-    FileError refuses it whole, the drafts' faults are single lines of it.
+    FileError refuses the whole file; faults of the drafts are single lines.
     """
     return _TimerReader(read_unit(content), name, machine or Machine()).read(find_unit)
 
@@ -142,7 +142,7 @@ class _TimerReader:
             return None
 
     def _job(self, schedules: list[tuple[_Schedule, Setting]], service: UnitFile, name: str) -> Draft | None:
-        """Return the job of the timer, which has all of its times."""
+        """Return the timer's job with all its times."""
         reader = ServiceReader(service, self._specifiers(name))
         description = self._timer.last("Unit", "Description") or service.last("Unit", "Description")
         try:
@@ -169,7 +169,7 @@ class _TimerReader:
     def _policy(self, service: UnitFile, reader: ServiceReader) -> Policy:
         return Policy(
             time_limit=self._time_limit(service),
-            # What fails is started again at its next time, as ever.
+            # After a failure it is started at its next time, as before.
             max_errors=0,
             backoff=Backoff.none(),
             catch_up=CatchUp.ONCE if self._is_true("Persistent") else CatchUp.SKIP,

@@ -1,8 +1,7 @@
-"""YAML: plain data from any source, every refusal with its line; written so that people can edit and diff it.
+"""Reads YAML from any source, with the line of every error; writes YAML that people can edit and diff.
 
-Only what a person writes by hand is taken: no anchors, aliases, merge keys or tags, of which a few bytes can
-become gigabytes or other programs' objects. Texts without quotes come as a `Word`. (Import this module only where
-YAML is read: PyYAML takes a while to load.)
+Anchors, aliases, merge keys and tags are refused: with them, a few bytes can become gigabytes or arbitrary objects.
+Unquoted texts become a `Word`. (Import this module only to read YAML: PyYAML loads slowly.)
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from halo_scheduler.transfer.text_file import (
 
 _MERGE = "<<"
 _TAG_DIRECTIVE = re.compile("(?:^|[\\n\\r\x85\u2028\u2029])%TAG[ \\t]")
-_NO_TAG = {None, "!"}  # a lone exclamation mark only says that it is a text
+_NO_TAG = {None, "!"}  # a lone exclamation mark only marks text
 _INDENT = "  "
 _LONGEST_LIST = 90
 # The lists whose items are separated by empty lines.
 _APART = {"jobs:"}
-# Texts that need no quotes anywhere; a little less than YAML would allow.
+# Texts that never need quotes; YAML allows slightly more.
 _PLAIN = re.compile(r"(?:[\w/.~$+(^]|-(?=[\w-]))(?:[\w /.~$+()^=@;<>&|!*'\"-]|:(?! |$)|(?<! )#)*(?<! )")
 _PLAIN_IN_LIST = re.compile(r"(?:[\w/.~$+(^]|-(?=[\w-]))(?:[\w/.~$+()^=@;<>&|!*'\"-]|:(?=\w))*")
-# What YAML 1.1 or 1.2 would read as something else than a text.
+# Texts that YAML 1.1 or 1.2 reads as another type.
 _AMBIGUOUS = re.compile(
     r"~|null|y|n|yes|no|on|off|true|false"
     r"|[-+]?[0-9][0-9_,:]*(?:\.[0-9_]*)?(?:e[-+]?[0-9]+)?|[-+]?\.[0-9][0-9_]*(?:e[-+]?[0-9]+)?"
@@ -49,7 +48,7 @@ _AMBIGUOUS = re.compile(
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*|-{1,3}|\.{3}|=",
     re.IGNORECASE,
 )
-# The key of a chain: YAML 1.1 takes it for a boolean, but it is ours and read by us.
+# The key of a chain: a boolean in YAML 1.1, but our reader takes it as text.
 _OWN_KEYS = {"on"}
 
 
@@ -57,7 +56,7 @@ def read_yaml(content: bytes) -> TextFile:
     """Parse one YAML document. FileError says what is wrong and on which line."""
     text = text_of(content)
     if found := _TAG_DIRECTIVE.search(text):
-        # Tags are of no use here, and each takes the parser as long as all before it.
+        # Tags are useless here, and the parser's time grows with the square of their number.
         raise FileError("%TAG lines are not supported; remove it", line=text.count("\n", 0, found.end()) + 1)
     place = _Place(1)
     try:
@@ -102,13 +101,13 @@ class _Place:
 
 
 class _Builder:
-    """Builds plain data from the events of a parser: it never holds more than the text says.
+    """Builds plain data from a parser's events, so memory is bounded by the text.
 
-    It goes through some hundred thousand events, so what is needed for a refusal only is found when there is one.
+    There may be some hundred thousand events, so details for an error are computed only on error.
     """
 
     def __init__(self, text: str, place: _Place) -> None:
-        # libyaml is many times as fast; it is there wherever PyYAML comes as a wheel.
+        # libyaml is many times as fast; all wheels of PyYAML include it.
         loader: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
         self._next = loader(text).get_event
         self._root = place
@@ -169,7 +168,7 @@ class _Builder:
         return found
 
     def _enter(self, event: Any, place: _Place, line: int) -> _Place:
-        """Record the line of a part; a part with children gets a place of its own."""
+        """Record the line of a part; a part with children gets its own `_Place`."""
         if type(event) is ScalarEvent:
             place.parts.append(line)
             return place
@@ -198,7 +197,7 @@ class _Builder:
     def _refusal(self, event: Any) -> FileError:
         """Return why a construct is not accepted."""
         if type(event) is AliasEvent or event.anchor is not None:
-            return self._error("anchors and aliases are not taken; write it out", event)
+            return self._error("anchors and aliases are not supported; write the value out", event)
         return self._error(f"the tag {shown(event.tag)} is not supported; remove it", event)
 
     def _error(self, message: str, event: Any) -> FileError:

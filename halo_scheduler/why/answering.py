@@ -1,4 +1,4 @@
-"""Answers about now and the future, and the choice between these and the past."""
+"""Answers about now and the future; `answer` also chooses between these and the past."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _of_cron(schedule: Cron, span: Span, now_ms: int) -> list[str]:
 
 
 def _touches(change: ClockChange, since_s: int, until_s: int) -> bool:
-    """Return whether a span has the instant at which times are skipped, or lies in a repeated hour."""
+    """Return whether a span contains the instant at which times are skipped, or lies in a repeated hour."""
     if change.is_forward:
         return since_s <= change.at_s < until_s
     length_s = change.wall_end_s - change.wall_start_s
@@ -175,7 +175,7 @@ def _clock_change(record: JobRecord, now_ms: int) -> list[str]:
 
 
 def engine_sentences(store: Store, now_ms: int) -> list[str]:
-    """Return that no engine starts scheduled runs, if that is so."""
+    """Return a sentence if no engine starts scheduled runs."""
     if not is_awake(store, now_ms):
         return ["Halo isn't running, so no jobs run."]
     row = store.lease.read()
@@ -199,7 +199,7 @@ def _verdict(store: Store, record: JobRecord, now_ms: int) -> Verdict:
 
 
 def _trouble_with_events(store: Store, record: JobRecord, now_ms: int) -> Iterator[str]:
-    """Yield why an event is not watched as it should be, or when that was last so."""
+    """Yield the current or last trouble with watching an event."""
     for entry in record.spec.events:
         if isinstance(entry.schedule, OnChat) and (why_not := why_unusable(store, entry.schedule)):
             yield f"No message can start it: {why_not}."
@@ -248,7 +248,7 @@ def _follower(link: ChainLink) -> str:
 
 
 def answer_ahead(store: Store, record: JobRecord, span: Span, now_ms: int) -> Answer:
-    """Return whether a future span has a time of the schedule, and what is planned."""
+    """Return the answer for a future span: whether it has a time of the schedule, and the planned runs."""
     inquiry = Inquiry.make(store, record, span, now_ms)
     found = _stopped(inquiry) or _planned(inquiry) or _not_a_point(inquiry) or _expected(inquiry)
     moved = moved_sentences(inquiry.schedule, inquiry.point, now_ms)
@@ -328,7 +328,7 @@ def _next(inquiry: Inquiry) -> list[str]:
 
 
 def _expected(inquiry: Inquiry) -> Answer:
-    """Return the answer for a time of the schedule for which nothing is planned yet."""
+    """Return the answer for a time of the schedule without a planned run."""
     at, point = inquiry.record.next_run_at, inquiry.point or 0
     if at is not None and at > point:
         sentence = f"That time will be coalesced into the next run, scheduled for {inquiry.moment(at)}."
@@ -366,10 +366,10 @@ def answer(
     look: Look,
     topics: Collection[Topic] = NOW,
 ) -> Answer:
-    """Return why a job runs next when it does, or what it did or will do in a span of time.
+    """Explain the next run of a job, or what it did or will do in a span of time.
 
-    Every surface uses this: the window, `halo why`, the library and assistants. About the present, `topics` limit the
-    answer; `look` probes a condition, which may take seconds.
+    Every surface uses this: the window, `halo why`, the library and assistants. `topics` limit an answer about the
+    present; `look` probes a condition, which may take seconds.
     """
     if span is None:
         return answer_now(store, record, now_ms, look, topics)
@@ -383,7 +383,7 @@ def answer(
 
 def _answer(store: Store, record: JobRecord, asked: Span, now_ms: int) -> Answer:
     if asked.since <= now_ms < asked.until and _is_still_to_come(store, record, asked, now_ms):
-        # In the current minute, only the rest counts.
+        # Only the rest of the current minute counts.
         rest = Span(now_ms + 1, asked.until)
         return replace(answer_ahead(store, record, rest, now_ms), at=asked.since)
     if asked.since > now_ms:

@@ -1,4 +1,4 @@
-"""Why a time of a schedule was excluded or moved: its day is none of the schedule's days."""
+"""Why a time of a schedule was excluded or moved: the schedule excludes its day."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_TROUBLE = 300
 
 
 def left_out_sentences(inquiry: Inquiry) -> list[str]:
-    """Return which times in the span the days of the schedule excluded or moved, and why."""
+    """Return the times in the span that were excluded or moved, and why."""
     span = inquiry.span
     sentences = []
     for found in left_out_times(inquiry.schedule, span.since, span.until, inquiry.spec.anchor_at):
@@ -39,13 +39,13 @@ def moved_sentences(schedule: Schedule | Several, at: int | None, now_ms: int) -
 
 
 def trouble_with_days(store: Store, record: JobRecord, now_ms: int) -> Iterator[str]:
-    """Yield which days of a job could not be refreshed; the last ones stay in force."""
+    """Yield the day sources of a job that could not be refreshed; the last days are still used."""
     sources = day_sources(record.spec.schedule)
     for stored in store.day_sources.all() if sources else ():
         if stored.source in sources and stored.trouble:
             words, text = source_words(stored.source), plain_line(stored.trouble, _LONGEST_TROUBLE)
             read = when_in_words(stored.read_at, now_ms)
-            yield f"{_first_upper(words)} can't be refreshed: {text}. Those read {read} stay in force."
+            yield f"{_first_upper(words)} can't be refreshed: {text}. The days read {read} are still used."
 
 
 def _first_upper(words: str) -> str:

@@ -38,16 +38,16 @@ class Verdict(StrEnum):
     SKIPPED = "skipped"
     MISSED = "missed"
     NOT_RUNNING = "not_running"
-    """No engine was awake."""
+    """No engine was running and awake."""
     PASSED_OVER = "passed_over"
-    """A later run counted that time, or will."""
+    """A later run covered that time, or will."""
     EDITED = "edited"
     """The job had another schedule then."""
     NOT_A_POINT = "not_a_point"
     BEFORE_IT_EXISTED = "before_it_existed"
     REMOVED = "removed"
     UNKNOWN = "unknown"
-    # Also about now and a future instant.
+    # Also about now and the future.
     WAITING = "waiting"
     PAUSED = "paused"
     DISABLED = "disabled"
@@ -62,7 +62,7 @@ class Verdict(StrEnum):
 class Answer(Value):
     """Why a job runs next when it does, or what it did or will do at an instant.
 
-    `run_id` is the run that the answer is about, if there is one, and `outcome` its outcome if it was asked about;
+    `run_id` is the run that the answer is about, if any, and `outcome` its outcome if the question was about the past;
     `point_before` and `point_after` are the neighbouring times of the schedule if the instant is not one.
     """
 
@@ -99,7 +99,7 @@ class SpellKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Downtime:
-    """A time in which a job could not run on its schedule; without an end it lasts."""
+    """A time in which a job could not run on its schedule; without an end it continues."""
 
     kind: SpellKind
     since: int
@@ -124,7 +124,7 @@ class Timeline:
         self._zones = store.events.of_kinds(None, [EventKind.ZONE_CHANGE])
 
     def find(self, at: int) -> Downtime | None:
-        """Return what kept the job from running at an instant; of several, the one that is hardest to undo."""
+        """Return the downtime at an instant; of several, the one that is hardest to undo."""
         found = {downtime.kind: downtime for downtime in self._downtimes if downtime.covers(at)}
         return found.get(SpellKind.REMOVED) or found.get(SpellKind.DISABLED) or found.get(SpellKind.PAUSED)
 
@@ -139,7 +139,7 @@ class Timeline:
         return None if spec is None else self._fill(spec)
 
     def schedule_at(self, at: int, schedule: Schedule | Several) -> Schedule | Several:
-        """Return a schedule as it applied at an instant: without a zone of its own, it used the computer's of then."""
+        """Return a schedule as it applied at an instant; without its own zone, it used the computer's zone then."""
         moved = next((event for event in self._zones if event.at > at), None)
         if moved is None:
             return schedule
@@ -164,7 +164,7 @@ def _moves_times(edit: Event) -> bool:
 
 
 def _spec(data: object) -> JobSpec | None:
-    # A job of an older Halo, or with a zone unknown on this computer.
+    # A job from an older Halo, or with a zone that this computer doesn't know.
     with suppress(ValueError):
         return JobSpec.from_dict(data)
     return None
@@ -247,7 +247,7 @@ def _reason(word: object) -> StatusReason | None:
 class Inquiry:
     """A job, the span asked about, and the spec and schedule in effect at its beginning.
 
-    `point` is the first time of that schedule in the span; `is_readable` is False if the spec of then is unreadable.
+    `point` is the first time of that schedule in the span; `is_readable` is False if that spec is unreadable.
     """
 
     store: Store

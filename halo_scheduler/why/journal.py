@@ -1,4 +1,4 @@
-"""Facts from the journal: when no engine was awake, and what assistants did."""
+"""Facts from the journal: times without an engine, and the actions of assistants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.wording.measures import duration_in_words, moment_in_words, when_in_words
 
-# After the clock was set back, the journal is out of order: the first entry may be the wrong one.
+# After the clock was set back, the journal is out of order: the first entry may be wrong.
 _LOOKED_AT = 20
 _GONE = "a deleted job"
 _LOOKED_BACK = 20
@@ -120,7 +120,7 @@ def by_words(event: Event) -> str:
 
 
 def assistant_sentences(store: Store, record: JobRecord, now_ms: int) -> list[str]:
-    """Return which assistant caused a job to need a review, if one did."""
+    """Return which assistant's change requires a review, if any."""
     if not record.paused:
         return []
     is_review = record.paused_by is StatusReason.ASSISTANT

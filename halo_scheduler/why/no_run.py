@@ -293,7 +293,7 @@ def _passed_over(inquiry: Inquiry, at: int) -> Answer | None:
 
 
 def _because(inquiry: Inquiry, run: Run, at: int) -> str:
-    """Return why a run passed over an earlier time; "" if the run itself says so."""
+    """Return why a run covers an earlier time; "" if the run itself says so."""
     others = [reason for reason in passed_reasons(run) if reason != PassedReason.RUNNING]
     if others:
         return " or ".join(filter(None, map(passed_words, others)))

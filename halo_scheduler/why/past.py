@@ -20,7 +20,7 @@ from halo_scheduler.why.no_run import why_no_run
 from halo_scheduler.why.runs import passed_sentence, run_sentences
 from halo_scheduler.wording.schedules import describe
 
-# A job that runs every second has more in a minute; a few are enough.
+# A job that runs every second has more per minute; a few are enough.
 _MOST_RUNS = 5
 _BY_REASON = {
     SkipReason.PAUSED: Verdict.PAUSED,
@@ -97,7 +97,7 @@ def _verdict(run: Run) -> Verdict:
 
 
 def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
-    """Return what else concerns a scheduled run's time: why it was late, what it passed over."""
+    """Return more about a scheduled run's time: why it was late, and which times it covers."""
     if run.slot_at is None:
         return []
     sentences = []
@@ -150,13 +150,13 @@ def _is_still_due(inquiry: Inquiry) -> bool:
 
 
 def _turn(inquiry: Inquiry) -> int | None:
-    """Return how many runs come before that of a pending point; None if the time is none."""
+    """Return how many runs precede that of a pending point; None if the time is not a pending point."""
     points = read_pending(inquiry.record.pending)
     return next((turn for turn, point in enumerate(points, 1) if inquiry.span.has(point.at)), None)
 
 
 def _still_due(inquiry: Inquiry) -> Answer:
-    """Return what a job waits for that was due then and still is."""
+    """Return what a job waits for if it was due then and still is."""
     sentences = explanation(inquiry.store, inquiry.record, inquiry.now_ms).sentences
     gap = gap_at(inquiry.store, inquiry.record.next_run_at or 0, inquiry.now_ms)
     if gap is not None:
@@ -170,7 +170,7 @@ def _still_due(inquiry: Inquiry) -> Answer:
 
 
 def _beside(inquiry: Inquiry, found: Answer, others: list[Run]) -> list[str]:
-    """Return what else happened then, and what has changed since."""
+    """Return other events at that time, and changes since then."""
     sentences = moved_sentences(inquiry.schedule, inquiry.point, inquiry.now_ms)
     for run in others:
         sentences += run_sentences(inquiry.store, run, inquiry.now_ms)

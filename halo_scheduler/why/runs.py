@@ -110,7 +110,7 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
 
 
 def passed_words(reason: str) -> str:
-    """Return why a time of the schedule was passed over, to follow "because"; "" if unknown."""
+    """Return why a time of the schedule was covered, to follow "because"; "" if unknown."""
     return _PASSED.get(reason, "")
 
 
@@ -126,7 +126,7 @@ def passed_sentence(run: Run) -> str:
 
 
 def passed_reasons(run: Run) -> dict[str, int]:
-    """Return why a run passed over times of its schedule, with the count for each reason."""
+    """Return why a run covers further times of its schedule, with the count for each reason."""
     return read_summary(run.passed_reason, run.passed_over)
 
 
@@ -166,7 +166,7 @@ def _took(duration_ms: int) -> str:
 
 
 def _origin(store: Store, run: Run) -> list[str]:
-    """Return which of several schedules a run came from, and what else decided its time."""
+    """Return which of several schedules a run came from, and what else determined its time."""
     is_told = run.schedule_keys or run.trigger is Trigger.EVENT
     job = store.jobs.get(run.job_id) if is_told else None
     if job is None:
