@@ -1,1 +1,1 @@
-"""The days of countries, regions and calendar files, looked up outside the pure folders."""
+"""Looks up the days of countries, regions and calendar files; the pure folders cannot."""

@@ -18,12 +18,12 @@ from halo_scheduler.grammar.zone import find_zone
 MOST_BYTES = 10 << 20
 MOST_EVENTS = 20_000
 MOST_EXAMINED = 3_000_000
-"""How many days are examined for the repeating events of one file, which takes a few seconds."""
-# What the times of one occurrence cost, in days examined.
+"""The most days to examine for the repeating events of one file, which takes a few seconds."""
+# The cost of one occurrence with times, in examined days.
 _COST_OF_TIMES = 5
 _DAY = timedelta(days=1)
 _NO_TIME = timedelta()
-# Birthdays without a year are written with 1604; later than the last is as good as never.
+# Birthdays without a year have the year 1604; dates after the last year never matter.
 _FIRST_YEAR, _LAST_YEAR = 1600, 9000
 _USED = frozenset(
     ("DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID", "UID", "STATUS")
@@ -59,7 +59,7 @@ class _Moment:
 
 @dataclass(slots=True)
 class _Event:
-    """The properties of an event that say when it is; each with its zone, if it has one."""
+    """The properties of an event that determine its days, each with its zone, if any."""
 
     line: int
     texts: dict[str, tuple[str, str | None]] = field(default_factory=dict)
@@ -74,15 +74,15 @@ class _Event:
         return _moment(*self.texts[name]) if name in self.texts else None
 
     def days(self, name: str) -> set[date]:
-        """Return the days of a list of dates; of a period only the beginning."""
+        """Return the days of a list of dates; for a period only its first day."""
         given = self.lists.get(name, ())
         return {_moment(one.partition("/")[0], zone).day for text, zone in given for one in text.split(",")}
 
 
 def file_days(path: str, first: date, last: date) -> frozenset[date]:
-    """Return the days of a span that the events of a file touch; ScheduleError says why it cannot be read.
+    """Return the days of a span that the events of a file touch; ScheduleError if the file cannot be read.
 
-    Times count on the days of the computer's zone.
+    Times are converted to the computer's time zone.
     """
     try:
         return _Reader(first, last).days(list(_events(_text_of(path))))
@@ -99,18 +99,18 @@ def _text_of(path: str) -> str:
             data = opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise ScheduleError(f"cannot be read: {error.strerror or error}") from None
-    except RuntimeError as error:  # Nobody's home is known.
+    except RuntimeError as error:  # The home folder is unknown.
         raise ScheduleError(f"cannot be found: {error}") from None
     if len(data) > MOST_BYTES:
         raise ScheduleError(f"is larger than {MOST_BYTES >> 20} MB")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ScheduleError("is not a calendar: it is no UTF-8 text") from None
+        raise ScheduleError("is not a calendar: it isn't UTF-8 text") from None
 
 
 def _events(text: str) -> Iterator[_Event]:
-    """Yield the events of a file, without what is inside other components, like alarms."""
+    """Yield the events of a file, without nested components like alarms."""
     nesting: list[str] = []
     event = _Event(0)
     count = 0
@@ -123,7 +123,7 @@ def _events(text: str) -> Iterator[_Event]:
             nesting.append(value.upper())
             event = _Event(number) if nesting[1:3] == ["VEVENT"] else event
         elif name == "END" and nesting.pop() != value.upper():
-            raise ScheduleError(f"is damaged: line {number} ends what did not begin")
+            raise ScheduleError(f"is damaged: line {number} has an END without a BEGIN")
         elif name == "END" and is_event:
             count += 1
             yield event
@@ -132,11 +132,11 @@ def _events(text: str) -> Iterator[_Event]:
         if count > MOST_EVENTS:
             raise ScheduleError(f"has more than {MOST_EVENTS} events")
     if nesting or not text.strip():
-        raise ScheduleError("is not a whole calendar: its end is missing")
+        raise ScheduleError("is incomplete: END:VCALENDAR is missing")
 
 
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers; one that begins with a blank continues the one before."""
+    """Yield the lines of a file with their numbers; a line that begins with a blank continues the previous one."""
     parts: list[str] = []
     begin = 1
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
@@ -170,7 +170,7 @@ def _property(line: str, number: int) -> tuple[str, str | None, str]:
 def _moment(text: str, zone: str | None) -> _Moment:
     match = _MOMENT.fullmatch(text.strip())
     if match is None:
-        raise ScheduleError(f"cannot be read: {shown(text)} is no date")
+        raise ScheduleError(f"cannot be read: {shown(text)} is not a date")
     year, month, day, hour, minute, second = (
         None if part is None else int(part) for part in match.groups()[:6]
     )
@@ -178,14 +178,14 @@ def _moment(text: str, zone: str | None) -> _Moment:
         found = date(min(year or 0, _LAST_YEAR), month or 0, day or 0)
         at = None if hour is None else time(hour, minute or 0, second or 0)
     except ValueError:
-        raise ScheduleError(f"cannot be read: {shown(text)} is no date") from None
+        raise ScheduleError(f"cannot be read: {shown(text)} is not a date") from None
     if found.year < _FIRST_YEAR:
-        raise ScheduleError(f"cannot be read: {shown(text)} lies too far back")
+        raise ScheduleError(f"cannot be read: {shown(text)} is too far in the past")
     return _Moment(found, at, UTC if match[7] else _zone(zone))
 
 
 def _zone(name: str | None) -> tzinfo | None:
-    """Return a zone; those with names of their own, as Outlook writes them, count as the computer's."""
+    """Return a time zone; unknown names, as in files of Outlook, count as the computer's."""
     with suppress(ScheduleError):
         return None if name is None else find_zone(name)
     return None
@@ -240,7 +240,7 @@ class _Reader:
             raise ScheduleError("has too many repeating events")
 
     def _touched(self, start: _Moment, day: date, length: timedelta) -> Iterator[date]:
-        """Return the days of the span that an event touches if it begins on a day."""
+        """Return the days of the span that an event touches if it begins on a given day."""
         if day > self._last + _DAY:
             return
         if start.time is None:
@@ -264,13 +264,13 @@ def _length(event: _Event, start: _Moment) -> timedelta:
     text = event.texts["DURATION"][0]
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise ScheduleError(f"cannot be read: {shown(text)} is no duration")
+        raise ScheduleError(f"cannot be read: {shown(text)} is not a duration")
     weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
 def _last_day(text: str, start: _Moment) -> date:
-    """Return the last day that UNTIL allows an event of this time to begin on."""
+    """Return the last start day that UNTIL allows for an event with this time."""
     until = _moment(text, None)
     if until.time is None or start.time is None:
         return until.day

@@ -25,7 +25,7 @@ NOT_INSTALLED = (
 
 
 def look_up_source(item: str, now_ms: int) -> frozenset[date]:
-    """Return the days of a source from last year on; ScheduleError says why they cannot be had."""
+    """Return the days of a source from last year on; ScheduleError if the lookup fails."""
     source = read_source(item)
     if source is None:
         raise ScheduleError(f"{item} has no days to look up")
@@ -46,8 +46,8 @@ def look_up(items: Iterable[str], now_ms: int) -> Days:
 def look_up_days(schedule: Schedule | Several, *, now_ms: int) -> Schedule | Several:
     """Return schedules whose holidays, business days and calendar files are looked up, up to five years ahead.
 
-    `next_run` and the like need that; a scheduler does it by itself. It reads files, and ScheduleError says which
-    country is unknown or which file cannot be read.
+    `next_run` and similar functions need this; a `Scheduler` does it itself. Reads files; ScheduleError if a country is
+    unknown or a file cannot be read.
     """
     return with_days(schedule, look_up(day_sources(schedule), now_ms))
 
@@ -56,7 +56,7 @@ def look_up_days(schedule: Schedule | Several, *, now_ms: int) -> Schedule | Sev
 
 
 def country_days(source: DaySource, first: date, last: date) -> frozenset[date]:
-    """Return the days of a country or region in a span; of business days, those that differ from Monday to Friday."""
+    """Return the days of a country or region in a span; for business days, those unlike Monday to Friday."""
     found = _calendar_of(source.where, first, last)
     days = (first + timedelta(days=number) for number in range((last - first).days + 1))
     if source.kind is SourceKind.HOLIDAYS:

@@ -1,7 +1,7 @@
 """Repeating events of calendar files: the days of an RRULE.
 
-Every day of a span is asked whether it belongs to the rule, instead of searching for the next one: a rule that never
-matches costs no more than any other, where a search would go on to the year 9999.
+Each day of a span is tested against the rule, instead of searching for the next match: a rule that never matches then
+costs no more than others, while a search would go on to the year 9999.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KNOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule by which an event repeats; `weekdays` are pairs of the n-th one, or 0 for all, and the weekday."""
+    """A recurrence rule; `weekdays` are pairs of a position (0 for all) and a weekday."""
 
     frequency: str
     start: date
@@ -48,13 +48,13 @@ class Rule:
 
     @property
     def needs_its_past(self) -> bool:
-        """Whether its days can only be told by counting from its start."""
+        """Whether its days depend on the occurrences since its start."""
         return self.count is not None or bool(self.positions)
 
     def occurrences(self, first: date, last: date, spend: Callable[[int], None]) -> Iterator[date]:
-        """Yield its days up to the last of a span, and from about the first on; `spend` is told the days examined."""
+        """Yield its days in a span, maybe a few before it; `spend` gets the number of examined days."""
         begin = self.start if self.needs_its_past else max(self.start, first)
-        if self.positions:  # They are counted in whole periods.
+        if self.positions:  # Occurrences are counted in whole periods.
             begin -= _LONGEST_PERIOD
         length = max((min(last, self.until) - begin).days + 1, 0)
         spend(length)
@@ -77,7 +77,7 @@ class Rule:
         return bool(self.days) or self._is_like_start(day)
 
     def _is_like_start(self, day: date) -> bool:
-        """Return whether a day matches the start in what the rule leaves open."""
+        """Return whether a day matches the start in the parts that the rule leaves open."""
         match self.frequency:
             case "WEEKLY":
                 return day.weekday() == self.start.weekday()

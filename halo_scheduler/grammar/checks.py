@@ -192,7 +192,7 @@ def frozen_list(path: str, value: object) -> tuple[Any, ...]:
 
 def frozen_mapping(path: str, value: object) -> Mapping[str, str]:
     """Return a read-only copy of a mapping from text to text."""
-    if value is _EMPTY or value == {}:  # Thousands of jobs are read in a tick, and few have some.
+    if value is _EMPTY or value == {}:  # Thousands of jobs are read in a tick, and few have any.
         return _EMPTY
     if not isinstance(value, Mapping):
         raise ScheduleError(f"must be an object, not {shown(value)}", path=path)
@@ -203,7 +203,7 @@ def frozen_mapping(path: str, value: object) -> Mapping[str, str]:
 
 
 def require_date(path: str, text: object) -> str:
-    """Refuse what is not a date like 2026-12-31, from 1970 to 9998."""
+    """Refuse anything but a date like 2026-12-31, from 1970 to 9998."""
     found = require_text(path, text)
     if not _ISO_DATE.fullmatch(found):
         raise ScheduleError(f"cannot read the date {shown(found)}; write it like 2026-12-31", path=path)

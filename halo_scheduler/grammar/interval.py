@@ -24,7 +24,7 @@ _MAX_TEXT = 64
 
 _INTERVAL = re.compile(r"([0-9]+)[ \t]*([smhd])", re.IGNORECASE | re.ASCII)
 INTERVAL_FORM = "a whole number with s, m, h or d, such as 30s, 15m, 2h, 1d"
-"""How an interval is written, for those who write JSON."""
+"""The form of an interval, for authors of JSON."""
 _EXPECTED = "write a whole number and one of s, m, h, d, like 15m"
 
 # Tried in this order on an invalid interval: the first match says what is wrong.

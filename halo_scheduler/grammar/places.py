@@ -1,4 +1,4 @@
-"""Countries and regions with holidays of their own: their codes and names."""
+"""The codes and names of countries and regions with their own holidays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import listed, shown
 
-# Each country with its regions, as the library `holidays` has them; most regions by their local name.
+# The countries and regions of the library `holidays`; most regions have their local name.
 _PLACES = """
 AF Afghanistan; AL Albania; DZ Algeria; AS American Samoa; AD Andorra| 02 Canillo| 03 Encamp| 04 La Massana| 05
 Ordino| 06 Sant Julià de Lòria| 07 Andorra la Vella| 08 Escaldes-Engordany; AO Angola; AI Anguilla; AQ Antarctica;
@@ -145,7 +145,7 @@ _MOST_SIMILAR = 3
 
 
 class Country(NamedTuple):
-    """A country: its name, and the names of its regions by their codes."""
+    """The name of a country, and the names of its regions by code."""
 
     name: str
     regions: Mapping[str, str]
@@ -153,7 +153,7 @@ class Country(NamedTuple):
 
 @cache
 def countries() -> dict[str, Country]:
-    """Return all countries by their codes, in the order of their names."""
+    """Return all countries by code, sorted by name."""
     found: dict[str, Country] = {}
     for text in " ".join(_PLACES.split()).split("; "):
         country, *regions = (part.split(" ", 1) for part in text.split("| "))
@@ -180,7 +180,7 @@ def _by_name() -> dict[str, str]:
             found |= {_plain(place): place, _plain(place_name(place)): place}
             found.setdefault(_plain(f"{name} {country.name}"), place)
             regions.setdefault(_plain(name), []).append(place)
-    # A region is known by its name alone if no other place has it.
+    # A region can be found by its name alone if no other place has that name.
     alone = {name: places[0] for name, places in regions.items() if len(places) == 1}
     return alone | found | _OTHER_NAMES
 
@@ -191,7 +191,7 @@ def _plain(name: str) -> str:
 
 
 def find_place(text: str) -> str:
-    """Return the code of a place, from its code or name; ScheduleError names those with a similar name."""
+    """Return the code of a place from its code or name; ScheduleError suggests similar names."""
     place = _by_name().get(_plain(text).removeprefix("the "))
     if place is not None:
         return place
@@ -217,7 +217,7 @@ def _similar_names(name: str) -> list[str]:
 
 
 def read_place(text: str, position: int) -> tuple[str, int] | None:
-    """Return the place with the longest name that stands at a position of a text, and where it ends."""
+    """Return the place with the longest name at a position in a text, and the end of the name."""
     article = _ARTICLE.match(text, position)
     start = end = position if article is None else article.end()
     found: tuple[str, int] | None = None

@@ -79,7 +79,7 @@ def _spellings(character: str) -> tuple[bytes, ...]:
     found |= {spelling.encode() for spelling in _in_utf16(character)} | {*_entities(character)}
     if character in _NAMED:
         found.add(f"&{_NAMED[character]};".encode())
-    # JSON inside JSON, as in structured logs of a request.
+    # JSON inside JSON, as in structured logs.
     found |= {
         spelling.replace(b"\\", b"\\\\").replace(b'"', b'\\"') for spelling in found if b"\\" in spelling
     }

@@ -105,7 +105,9 @@ def _zone_of_localtime_file(fault: Exception) -> ZoneInfo:
             zone = ZoneInfo.from_file(file, key=_LOCALTIME.resolve().as_posix().partition("zoneinfo/")[2])
     except (OSError, ValueError):
         zone = ZoneInfo("UTC")
-    logging.getLogger(__name__).warning("The machine's time zone cannot be read (%s); using %s.", fault, zone)
+    logging.getLogger(__name__).warning(
+        "The computer's time zone cannot be read (%s); using %s.", fault, zone
+    )
     return zone
 
 

@@ -1,4 +1,4 @@
-"""The days of one of several schedules: within its first and last day, and on its calendar."""
+"""The days of one of several schedules: within its first and last day, and allowed by its calendar."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _midnight(day: date, zone: ZoneInfo) -> int:
 
 
 def next_shifted(entry: Entry, now_ms: int) -> int | None:
-    """Return the next time of a cron schedule whose times on days that are left out move."""
+    """Return the next time of a cron schedule whose times on excluded days move."""
     days, (since, until) = _Shifted(entry), span_of(entry)
     found: int | None = None
     at = next_point(entry.schedule, max(days.begin(now_ms), since - 1))
@@ -98,7 +98,7 @@ def next_shifted(entry: Entry, now_ms: int) -> int | None:
 
 
 def previous_shifted(entry: Entry, now_ms: int) -> int | None:
-    """Return the last time up to now of a cron schedule whose times on days that are left out move."""
+    """Return the last time up to now of a cron schedule whose times on excluded days move."""
     days, (since, until) = _Shifted(entry), span_of(entry)
     found: int | None = None
     at = previous_point(entry.schedule, min(days.end(now_ms), until))
@@ -111,7 +111,7 @@ def previous_shifted(entry: Entry, now_ms: int) -> int | None:
 
 
 class _Shifted:
-    """Where times on excluded days move to."""
+    """Moves times from excluded days."""
 
     def __init__(self, entry: Entry) -> None:
         self._calendar = entry.calendar
@@ -119,7 +119,7 @@ class _Shifted:
         self._is_forward = entry.calendar.shift is Shift.NEXT
 
     def moved(self, at: int) -> int:
-        """Return an instant at the same time of the nearest day that is not left out."""
+        """Return an instant at the same time on the nearest allowed day."""
         day = _day_at(at, self._zone)
         target = self._nearest(day, 1 if self._is_forward else -1)
         if target == day:
@@ -128,39 +128,39 @@ class _Shifted:
         return to_instant(self._zone, wall_s) * SECOND_MS
 
     def begin(self, now_ms: int) -> int:
-        """Return the instant after which the times lie that may move beyond now."""
+        """Return the instant after which times may move past now."""
         if not self._is_forward:
             return now_ms
         before = self._nearest(_day_at(now_ms, self._zone) - _DAY, -1)
         return _midnight(before + _DAY, self._zone) - 1
 
     def end(self, now_ms: int) -> int:
-        """Return the last instant from which times may move up to now."""
+        """Return the last instant from which times may move to now or earlier."""
         if self._is_forward:
             return now_ms
         return _midnight(self._nearest(_day_at(now_ms, self._zone) + _DAY, 1), self._zone) - 1
 
     def can_precede(self, at: int, found: int) -> bool:
-        """Return whether a time, or a later one, may move before a time that was found."""
+        """Return whether a time, or a later one, may move before a found time."""
         return at < found if self._is_forward else self._day_begin(self.moved(at)) <= found
 
     def can_follow(self, at: int, found: int) -> bool:
-        """Return whether a time, or an earlier one, may move behind a time that was found."""
+        """Return whether a time, or an earlier one, may move after a found time."""
         return self.moved(at) >= self._day_begin(found) if self._is_forward else at > found
 
     def _day_begin(self, at: int) -> int:
         return _midnight(_day_at(at, self._zone), self._zone)
 
     def _nearest(self, day: date, step: int) -> date:
-        # A calendar that moves times has days in every week.
+        # A calendar that moves times allows days in every week.
         return self._calendar.nearest(day, step) or day
 
 
-# --- What became of times on other days -----------------------------------------------------------------
+# --- Times on excluded days -----------------------------------------------------------------
 
 
 class LeftOut(NamedTuple):
-    """A time of a schedule on a day that is none of its days, and where it moves, if it does."""
+    """A time of a schedule on an excluded day, and the time it moves to, if any."""
 
     entry: Entry
     at: int
@@ -169,7 +169,7 @@ class LeftOut(NamedTuple):
 
 
 def left_out_times(schedule: Schedule | Several, since: int, until: int, anchor_at: int) -> list[LeftOut]:
-    """Return the first time of each schedule from one instant up to another that its days leave out."""
+    """Return the first excluded time of each schedule from one instant up to another."""
     found = (_left_out(entry, since, until, anchor_at) for entry in _with_days(schedule))
     return [one for one in found if one is not None]
 
@@ -203,6 +203,6 @@ def _moved_to(entry: Entry, at: int) -> Iterator[LeftOut]:
 
 
 def _with_days(schedule: Schedule | Several) -> list[Entry]:
-    """Return the schedules with times of their own that keep to some days."""
+    """Return the schedules with fixed times that are limited to some days."""
     entries = schedule.entries if isinstance(schedule, Several) else ()
     return [one for one in entries if one.is_limited and not isinstance(one.schedule, After)]

@@ -1,4 +1,4 @@
-"""The grid points of one of several schedules, within its dates, and of all of them together."""
+"""The grid points of one or all of several schedules, on their allowed days."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from halo_scheduler.schedule.days import first_allowed, last_allowed, next_shift
 from halo_scheduler.schedule.single import Jitter, next_of_cron, next_point, previous_point
 
 _MOST_REMEMBERED = 4_096
-# A schedule none of whose days its calendar allows, as Saturdays only on weekdays, has no times.
+# A schedule whose calendar allows none of its days, such as Saturdays only on weekdays, has no times.
 _MOST_TRIES = 500
 NEVER = 1 << 62
-"""Later than every instant: one of several schedules has no next time."""
+"""Later than every instant: no next time."""
 
 
 class _Upcoming(NamedTuple):
-    """The next time of each of several schedules as of `since`: each stays true until it has passed."""
+    """The next time of each of several schedules as of `since`; each is valid until it has passed."""
 
     schedule: Several
-    """Kept, so that no other one gets its id."""
+    """Referenced, so that no other object gets its id."""
     local_zone: tzinfo | None
     has_after: bool
     since: int
@@ -41,14 +41,14 @@ class _Upcoming(NamedTuple):
         return now_ms >= self.since and (self.local_zone is None or self.local_zone is find_zone(None))
 
 
-# By the id of the schedules and the job's anchor: a hash of the schedules would take longer than all the rest.
+# By the id of the schedules and the job's anchor: hashing the schedules would take longer than everything else.
 _upcoming: dict[tuple[int, int], _Upcoming] = {}
 
 
 def next_runs(schedule: Several, now_ms: int, anchor_at: int, last_completed_at: int | None) -> Sequence[int]:
-    """Return the next time of each of several schedules, in their order; NEVER if one has none.
+    """Return the next time of each of several schedules, in their order; NEVER for none.
 
-    They are remembered: after a run, only the schedules whose time has passed are computed again.
+    They are cached: after a run, only schedules whose time has passed are computed again.
     """
     known = _upcoming.get((id(schedule), anchor_at))
     if known is None or not known.is_true_at(now_ms):
@@ -69,7 +69,7 @@ def _time_of(entry: Entry, now_ms: int, anchor_at: int, last_completed_at: int |
 
 def _remember(known: _Upcoming, now_ms: int, anchor_at: int, times: list[int]) -> None:
     schedule, local_zone, has_after, _, _ = known
-    if has_after:  # Its time depends on the last run too.
+    if has_after:  # Its time also depends on the last run.
         times = [
             0 if isinstance(entry.schedule, After) else at
             for entry, at in zip(schedule.entries, times, strict=True)
@@ -101,7 +101,7 @@ def _due_points(
 
 
 def _first_after(entry: Entry, at: int, anchor_at: int, last_completed_at: int | None) -> int | None:
-    """Return the first grid point after an instant; that of `after` is known only once it ran."""
+    """Return the first grid point after an instant; that of `after` is known only after a run."""
     if isinstance(entry.schedule, After) and last_completed_at is None:
         return None
     point = next_of(entry, at, anchor_at, last_completed_at)
@@ -114,7 +114,7 @@ def without_after(schedule: Schedule | Several) -> Schedule | Several:
         entries = [entry for entry in schedule.entries if not isinstance(entry.schedule, After)]
         if len(entries) == len(schedule.entries):
             return schedule
-        # Of one entry, an anchor of its own must not get lost.
+        # A single entry must keep its own anchor.
         return Several(tuple(entries)) if entries else Manual()
     return Manual() if isinstance(schedule, After) else schedule
 
@@ -171,7 +171,7 @@ def delay_ms(entry: Entry, point_at: int, jitter: Jitter) -> int:
 def pending_point(
     entry: Entry, now_ms: int, anchor_at: int, last_completed_at: int | None, jitter: Jitter
 ) -> int | None:
-    """Return the grid point at or before now whose jitter still lies ahead; None if there is none."""
+    """Return the grid point at or before now whose delayed run is still ahead; None if there is none."""
     if not jitter.is_on or not _may_be_pending(entry, now_ms, jitter):
         return None
     point = previous_of(entry, now_ms, anchor_at, last_completed_at)
@@ -180,7 +180,7 @@ def pending_point(
 
 
 def _may_be_pending(entry: Entry, now_ms: int, jitter: Jitter) -> bool:
-    """Return whether a point is so close before now that its jitter may still be ahead; this is a cheap check."""
+    """Return whether a point is so recent that its delayed run may still be ahead; a cheap check."""
     schedule = entry.schedule
     if not isinstance(schedule, Cron) or entry.calendar.shift is not None:
         return True

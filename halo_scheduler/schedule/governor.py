@@ -71,7 +71,7 @@ class _Draft:
                 at = first_allowed(entry, max(self.now_ms, last_completed_at + after_ms * factor))
             case _:
                 return
-        if at is None:  # The dates of the schedule end before.
+        if at is None:  # The schedule ends before that time.
             self.at = None
             self.trail.clear()
         elif at != self.at:
@@ -165,11 +165,11 @@ class _Context:
 
     @property
     def is_plain(self) -> bool:
-        """Whether schedules are neither stretched nor have jitter, as those of most jobs."""
+        """Whether schedules have neither back-off nor jitter, as for most jobs."""
         return self.factor == 1 and not self.jitter.is_on
 
     def draft_at(self, entry: Entry, at: int) -> _Draft:
-        """Return the next run of one of several schedules, whose time is known."""
+        """Return the draft of the next run of one of several schedules at a known time."""
         if not self.is_plain:
             return self.draft_of(entry)
         draft = _Draft(entry.schedule, self.now_ms, _source_of(entry.schedule))
@@ -202,7 +202,7 @@ def _source_of(schedule: Schedule) -> Source:
 
 
 def _choose(several: Several, times: Sequence[int], pace_ms: int | None, now_ms: int) -> tuple[int, Entry]:
-    """Return the schedule that is due first, and when; a hinted pace replaces all but those of a `once`."""
+    """Return the schedule that is due first, and when; a hinted pace replaces all schedules but a `once`."""
     earliest_at = min(times)
     earliest = several.entries[times.index(earliest_at)]
     if pace_ms is None or isinstance(earliest.schedule, Once):

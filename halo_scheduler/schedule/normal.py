@@ -38,7 +38,7 @@ class DayRule(NamedTuple):
 class Meaning(NamedTuple):
     """The meaning of a schedule: two schedules that are equal here have the same runs.
 
-    `value` is the interval in force in milliseconds, the due second, the tables of a cron expression, the fields of
+    `value` is the effective interval in milliseconds, the due second, the tables of a cron expression, the fields of
     an event, or the set of the meanings of several schedules.
     """
 

@@ -17,7 +17,7 @@ _LOOK_BACK_MS = 41 * YEAR_MS
 _FIRST_LOOK_BACK_MS = 60 * SECOND_MS
 _MOST_ANSWERS = 4_096
 _NO_ANSWER = (0, 0)
-# The next instant of an expression in a zone, and since when it is the next.
+# The next instant of an expression in a zone, and the instant since which it is the next.
 _last_answers: dict[tuple[str, tzinfo], tuple[int, int]] = {}
 
 
@@ -28,8 +28,8 @@ def jitter_ms(key: str, point_at: int, distance_ms: int, percent: int) -> int:
 
 
 def _drawn(seed: str) -> int:
-    """Return a number of 64 bits that depends on nothing but the seed."""
-    from hashlib import blake2b  # noqa: PLC0415 - 5 ms that jobs without jitter never pay
+    """Return a 64-bit number that depends only on the seed."""
+    from hashlib import blake2b  # noqa: PLC0415 - takes 5 ms, needed only for jitter
 
     return int.from_bytes(blake2b(seed.encode(errors="surrogatepass"), digest_size=8).digest())
 
@@ -49,10 +49,10 @@ class DueCount(int):
 
 
 class Jitter(NamedTuple):
-    """The spread of a job's grid points, by the job's key.
+    """The random delay of a job's grid points, by the job's key.
 
-    It is up to `percent` of the distance to the following point, or up to `most_ms`. If it is fixed, each point has the
-    same share of it.
+    It is up to `percent` of the distance to the following point, or up to `most_ms`. If fixed, each point has the same
+    share of it.
     """
 
     percent: int = 0
@@ -65,9 +65,9 @@ class Jitter(NamedTuple):
         return self.percent > 0 or self.most_ms > 0
 
     def delay_ms(self, schedule: Schedule, point_at: int, following_at: int | None = None) -> int:
-        """Return the delay of a schedule's grid point, which never reaches the following one.
+        """Return the delay of a schedule's grid point; it ends before the next point.
 
-        `following_at` is the following one of a cron schedule whose points move to other days.
+        `following_at` is the next point of a cron schedule whose points move to other days.
         """
         spread_ms = self._spread_ms(schedule, point_at, following_at)
         if spread_ms <= 0:
@@ -81,7 +81,7 @@ class Jitter(NamedTuple):
             case Every(every_ms=distance_ms):
                 pass
             case After(after_ms=distance_ms):
-                if self.most_ms:  # The following point depends on when this run ends.
+                if self.most_ms:  # The next point depends on when this run ends.
                     return self.most_ms
             case Cron():
                 following = following_at or next_of_cron(schedule, point_at)
@@ -91,7 +91,7 @@ class Jitter(NamedTuple):
         return min(self.most_ms, distance_ms - 1) if self.most_ms else distance_ms * self.percent // 100
 
     def reach_ms(self, rest_ms: int) -> int:
-        """Return how long before now a point lies at most whose delay lies ahead; the following is in `rest_ms`."""
+        """Return the maximum age of a point whose delay has not passed; the next point is in `rest_ms`."""
         return self.most_ms or rest_ms * self.percent // (100 - self.percent)
 
 
@@ -179,7 +179,7 @@ def count_points(points: Iterator[int], until_at: int, most: int) -> DueCount:
 
 
 def _count_up_to(every_ms: int, anchor_at: int, at: int) -> int:
-    """Return how many points an interval has up to an instant."""
+    """Return the number of an interval's points up to an instant."""
     return 0 if at < anchor_at else (at - anchor_at) // every_ms + 1
 
 
@@ -197,9 +197,9 @@ def _only_point(schedule: After | Once | Manual | Event, last_completed_at: int 
 
 
 def next_of_cron(schedule: Cron, now_ms: int) -> int | None:
-    """Return the next instant of a cron expression; the last answers are remembered."""
+    """Return the next instant of a cron expression; recent results are cached."""
     zone = find_zone(schedule.timezone)
-    # Of several schedules, all but one are asked again about a time before the answer that they gave last.
+    # With several schedules, most calls ask for a time before the last result.
     since, known = _last_answers.get((schedule.cron, zone), _NO_ANSWER)
     if since <= now_ms < known:
         return known
@@ -213,9 +213,9 @@ def next_of_cron(schedule: Cron, now_ms: int) -> int | None:
 
 
 def _previous_of_cron(schedule: Cron, now_ms: int) -> int | None:
-    """Find the latest instant whose next run is still at or before now: the run before it is that instant.
+    """Search for the latest instant whose next run is at or before now.
 
-    Searching with `next` alone keeps one implementation of the rules; it takes about forty calls.
+    Searching with `next` needs no second implementation of the rules; it takes about forty calls.
     """
 
     def is_before_a_run(at: int) -> bool:

@@ -187,7 +187,7 @@ def _after(cursor: Cursor) -> After | None:
 def read_once(cursor: Cursor, now_ms: int, timezone: str | None, *, has_zone: bool = False) -> Once | None:
     """Return the single run that a phrase means; None, without moving, if it names no date.
 
-    `has_zone` tells that the zone stands in the phrase: then no offset from UTC may.
+    `has_zone` says that the phrase names a time zone; an offset from UTC is then refused.
     """
     start = cursor.position
     is_once = bool(cursor.accept("once"))

@@ -1,4 +1,4 @@
-"""The schedule that the clauses of a phrase mean together; a clause without effect is refused."""
+"""Builds the schedule from the clauses of a phrase; refuses a clause without effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from halo_scheduler.schedule.spoken_fields import pace_tables, pace_within, tabl
 
 @dataclass
 class Rule:
-    """What the clauses of a phrase say so far."""
+    """The clauses of a phrase read so far."""
 
     pace_ms: int | None = None
     clock_words: str = ""
@@ -33,7 +33,7 @@ class Rule:
 
 
 def build_schedule(cursor: Cursor, rule: Rule, timezone: str | None) -> Schedule | Several:
-    """Return the schedule of a rule; what is unclear, or said without effect, is refused."""
+    """Return the schedule of a rule; refuse unclear clauses and clauses without effect."""
     return _Builder(cursor, rule, timezone).build()
 
 
@@ -44,7 +44,7 @@ def two_schedules(cursor: Cursor) -> PhraseParseError:
 
 
 def _require_clear_days(cursor: Cursor, days: Days, time: str) -> None:
-    """Ask for what the days leave open: once or repeatedly, every month or every year, both or either."""
+    """Refuse ambiguous days: once or repeatedly, every month or every year, both or either."""
     if days.single_weekday is not None and days.weekdays == {days.single_weekday}:
         name = WEEKDAYS[days.single_weekday]
         if not (days.is_weekly or days.months or days.has_dates):
@@ -71,7 +71,7 @@ def _require_clear_days(cursor: Cursor, days: Days, time: str) -> None:
         )
     if len(days.parts) > 1 and not days.is_either:
         raise two_schedules(cursor)
-    if days.is_either and (len(days.parts) < 2 or len(set(days.parts)) > 1 or days.match_both):  # noqa: PLR2004 - a joint has two sides
+    if days.is_either and (len(days.parts) < 2 or len(set(days.parts)) > 1 or days.match_both):  # noqa: PLR2004 - "and" joins two sides
         raise two_schedules(cursor)
     if days.is_daily and (days.has_dates or days.has_weekdays):
         raise cursor.refusal(
@@ -113,7 +113,7 @@ class _Builder:
         return tables
 
     def _require_effects(self) -> None:
-        """Refuse a clause that the others leave without effect."""
+        """Refuse a clause that has no effect beside the others."""
         rule, days = self._rule, self._days
         is_of_month = days.has_dates or bool(days.nth_weekdays or days.last_weekdays)
         if not days.is_named and (days.is_weekly or days.is_monthly or days.is_yearly):

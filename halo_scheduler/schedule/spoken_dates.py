@@ -1,4 +1,4 @@
-"""Single days in plain words, and the days that a repeated schedule is limited to."""
+"""Reads single days in plain words, and the days that a repeating schedule is limited to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def day_words(day: date) -> str:
 def take_span(cursor: Cursor, today: date) -> tuple[date | None, date | None]:
     """Take "from 1 May 2026" and "until 31 Dec 2026", at any position, and return these days.
 
-    Without a date after them, the words are left to the other clauses.
+    Words without a date after them are left to the other clauses.
     """
     first: date | None = None
     last: date | None = None
@@ -76,7 +76,7 @@ def _clause(cursor: Cursor, today: date) -> tuple[date | None, date | None]:
 
 
 def _full_day(cursor: Cursor, today: date, opening: str = "from") -> date | None:
-    """Return a day with its year; one without is asked for."""
+    """Return a day with its year; refuse one without a year."""
     if (found := read_day(cursor, today)) is not None:
         return found
     at = cursor.position
@@ -116,7 +116,7 @@ def take_calendar(
 ) -> Calendar:
     """Take "only on weekdays", "not on 24 Dec 2026" and "moved to the next allowed day", at any position.
 
-    `only` and `shift` are what else the phrase says.
+    `only` and `shift` come from other clauses.
     """
     days: dict[str, list[str]] = {"only": list(only), "not": []}
     start = cursor.position

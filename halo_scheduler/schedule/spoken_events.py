@@ -113,7 +113,7 @@ def _on_file(phrase: str, found: re.Match[str]) -> OnFile:
         return OnFile(path, match, kind, settle)
     except ScheduleError as error:
         raise PhraseParseError(
-            f"“{path}” is no folder to watch: it {error.message}", phrase, EVENT_EXAMPLES[:1]
+            f"cannot watch the folder “{path}”: it {error.message}", phrase, EVENT_EXAMPLES[:1]
         ) from None
 
 

@@ -126,7 +126,7 @@ def tables_of_times(times: Iterable[TimeOfDay]) -> list[TimeTables]:
 
 
 def pace_tables(cursor: Cursor, pace_ms: int, start: TimeOfDay | None) -> TimeTables:
-    """Return the tables of a pace around the clock; an uneven one is refused."""
+    """Return the tables of an interval around the clock; refuse an uneven one."""
     number, unit, size = _in_units(pace_ms)
     if not number or size % number:
         raise _uneven(cursor, pace_ms)
@@ -169,7 +169,7 @@ def _uneven(cursor: Cursor, pace_ms: int) -> PhraseParseError:
 def pace_within(
     cursor: Cursor, pace_ms: int, start: TimeOfDay, end: TimeOfDay, *, over_midnight: bool
 ) -> list[TimeTables]:
-    """Return the tables of a pace from a first time to a last one, which runs too if the pace reaches it."""
+    """Return the tables of an interval from a first time to a last one, inclusive."""
     pace_s = pace_ms // SECOND_MS
     last_s = end.seconds
     if last_s <= start.seconds:
@@ -189,6 +189,6 @@ def pace_within(
 
 
 def _as_pace(table: TimeTables, pace: int) -> TimeTables:
-    """Mark a table of whole hours as a wildcard rule, as `*/15 9-17` is one."""
+    """Mark a table of whole hours as a wildcard rule, like `*/15 9-17`."""
     is_pace = table.seconds == (0,) and even_step(table.minutes, 60) == pace
     return table._replace(is_wildcard=is_pace)

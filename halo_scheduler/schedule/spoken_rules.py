@@ -33,7 +33,7 @@ def read_rule(cursor: Cursor, timezone: str | None) -> Schedule | Several:
 
 
 def _begins_another(cursor: Cursor) -> bool:
-    """Return whether a phrase goes on with a schedule of its own, as in "every Monday at 9 and Friday at 10"."""
+    """Return whether the rest of a phrase is another schedule, as in "every Monday at 9 and Friday at 10"."""
     start = cursor.position
     is_another = start > 0 and bool(cursor.accept("and")) and _clause(cursor, Rule())
     cursor.position = start

@@ -1,4 +1,4 @@
-"""Holidays, business days and calendar files in plain words: "not on holidays in Germany", "every business day"."""
+"""Reads holidays, business days and calendar files in plain words: "not on holidays in Germany"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from halo_scheduler.grammar.places import find_place, read_place
 from halo_scheduler.model.calendars import MOST_SOURCES, Shift, SourceKind, read_source
 
 _MARKS = [chr(0xE000 + number) for number in range(2 * MOST_SOURCES)]
-"""Each stands for a source in the rest of a phrase; no phrase has them itself."""
+"""Private-use characters that mark sources in a phrase; phrases must not contain them."""
 _FILE = re.compile(
     r'(?:days\s+(?:in|of)\s+(?:the\s+)?(?:calendar\s+)?(?:file\s+)?|ics\s+)"([^"]*)"', re.IGNORECASE
 )
@@ -32,7 +32,7 @@ _ORDINAL = re.compile(r"[0-9]+(?:st|nd|rd|th)|second|third|fourth|fifth|sixth|se
 
 
 class Sources(NamedTuple):
-    """A phrase with a mark for each source, the sources by their marks, and what its business days mean."""
+    """A phrase with a mark for each source, the sources by mark, and the meaning of its business days."""
 
     text: str
     items: dict[str, str]
@@ -41,7 +41,7 @@ class Sources(NamedTuple):
 
 
 def take_sources(phrase: str, country: str | None) -> Sources:
-    """Take the sources of days from a phrase; those without a place are of a country, if one is given."""
+    """Take the sources of days from a phrase; `country` is the default place, if given."""
     if any(mark in phrase for mark in _MARKS):
         raise refusal(phrase, "there is a sign that no schedule contains")
     return _Reader(phrase, country).read()
@@ -92,11 +92,11 @@ class _Reader:
         return text
 
     def _business_day(self, text: str, match: re.Match[str]) -> tuple[str, int]:
-        """Return what stands for business days in the rest of a phrase, and where they end."""
+        """Return the replacement for business days in a phrase, and the end of their words."""
         nth, before = (match["nth"] or "").lower(), text[: match.start()]
         if nth in _SHIFTS or _ORDINAL.fullmatch(nth):
             return self._of_month(text, match, nth)
-        # Any other word before them belongs to the rest.
+        # Any other word before them belongs to another clause.
         lead = "" if match["nth"] is None else text[match.start() : match.end("nth")] + " "
         place, end = self._place(text, match.end(), SourceKind.BUSINESS_DAYS)
         item = f"{SourceKind.BUSINESS_DAYS} {place}"
@@ -108,7 +108,7 @@ class _Reader:
         return lead + ("" if has_pace else "every day"), end
 
     def _of_month(self, text: str, match: re.Match[str], nth: str) -> tuple[str, int]:
-        """Return the day of the month that business days move from, and where their words end."""
+        """Return the day of the month that moves to a business day, and the end of its words."""
         at = match.end()
         opening = _PLACE.match(text, at)
         place = None if opening is None else read_place(text, opening.end())
@@ -116,7 +116,7 @@ class _Reader:
         if self._shift is not None or _JOINED.search(text[: match.start()]):
             raise self._refusal("times cannot move to two days; leave one out")
         if nth not in _SHIFTS or month is None:
-            fault = "only the first and the last business day of a month can be told"
+            fault = "only the first and the last business day of a month are supported"
             raise self._refusal(fault, "last business day of the month in Germany at 18:00")
         name, end = self._place(text, month.end(), SourceKind.BUSINESS_DAYS) if place is None else place
         self._add(f"{SourceKind.BUSINESS_DAYS} {name}")
@@ -129,7 +129,7 @@ class _Reader:
         self._only = (item,)
 
     def _place(self, text: str, at: int, kind: SourceKind) -> tuple[str, int]:
-        """Return the place after a word, and where it ends; without one, the country that is given."""
+        """Return the place after a word, and its end; without one, the default country."""
         opening = _PLACE.match(text, at)
         if opening is not None:
             if (found := read_place(text, opening.end())) is not None:
@@ -143,7 +143,7 @@ class _Reader:
         raise self._refusal(fault, f"every day at 9:00, {which} on {kind} in Germany", *usual)
 
     def _refuse_unknown(self, name: str) -> None:
-        """Refuse the name of a place that does not exist; what else may follow is left to the rest."""
+        """Refuse the name of an unknown place; other words are left to other clauses."""
         if name.split(" ", maxsplit=1)[0].lower() in (*MONTH_WORDS, "the", ""):
             return
         try:

@@ -75,7 +75,7 @@ def waiting_reply(name: str, waiting: Waiting, now_ms: int) -> str:
 
 def later_reply(name: str, at: int, now_ms: int, *, is_retry: bool) -> str:
     """Return the reply while the run waits for its start time."""
-    what = "failed and is tried again" if is_retry else "starts"
+    what = "failed and will be retried" if is_retry else "starts"
     return f"{_named(name)} {what} {describe_when(at, now_ms)}. The answer will be posted here."
 
 

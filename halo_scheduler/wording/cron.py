@@ -88,7 +88,7 @@ def _pace_between(fields: CronFields) -> str:
 
 
 def _class_words(times: str) -> str:
-    """Return how a wildcard rule differs from the times that its words name; "" if they name a pace."""
+    """Return how a wildcard rule differs from the times that its words name; "" if they name an interval."""
     return "" if "every" in times else ", also in a repeated hour"
 
 
@@ -110,7 +110,7 @@ def _times_of_day(fields: CronFields) -> str:
 
 
 def _even_candidates(fields: CronFields) -> list[tuple[int, int, int]]:
-    """Return all times of the day, unless there are too many to be shown by three of them."""
+    """Return all times of the day, unless there are too many for three examples."""
     if len(fields.seconds) > 1:
         return []
     return list(product(fields.hours, fields.minutes, fields.seconds))

@@ -22,7 +22,7 @@ def source_words(item: str) -> str:
 
 
 def membership_words(item: str) -> str:
-    """Return what a day of a source or a group is: "a holiday in Germany (Bavaria)", "a weekday"."""
+    """Return the words for a day of a source or group: "a holiday in Germany (Bavaria)", "a weekday"."""
     source = read_source(item)
     if source is None:
         return "a weekday" if item == "weekdays" else "on a weekend"
@@ -31,7 +31,7 @@ def membership_words(item: str) -> str:
 
 
 def why_left_out(entry: Entry, day: date) -> str:
-    """Return why a day is none of a schedule's days: "it is a holiday in Germany (Bavaria)"."""
+    """Return why a schedule excludes a day: "it is a holiday in Germany (Bavaria)"."""
     if entry.from_date is not None and day.isoformat() < entry.from_date:
         return f"the first day is {short_date(date.fromisoformat(entry.from_date))}"
     if entry.until_date is not None and day.isoformat() > entry.until_date:

@@ -1,4 +1,4 @@
-"""Words for events: full ones, which are read back with the same meaning, and short ones for a list column."""
+"""Words for events: full ones, which parse to the same event, and short ones for a list column."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHORT_SESSION_EVENTS = {SessionEvent.WAKE: "wake-up", SessionEvent.MAINS: "main
 
 
 def describe_event(event: OnFile | OnSession | OnWebhook | OnChat) -> str:
-    """Return what an event means: "when a file named *.pdf appears in ~/Inbox", "5 minutes after login"."""
+    """Describe an event: "when a file named *.pdf appears in ~/Inbox", "5 minutes after login"."""
     match event:
         case OnFile():
             return _on_file(event)
@@ -54,7 +54,7 @@ def _on_file(event: OnFile) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a path or a pattern in quotes, in which a quotation mark is doubled; a plain one as it is."""
+    """Return a path or pattern in quotes, with quotation marks doubled; a plain one without quotes."""
     # A full stop ends a sentence.
     if _PLAIN_PATH.fullmatch(text) and not text.endswith("."):
         return text
@@ -63,7 +63,7 @@ def _quoted(text: str) -> str:
 
 
 def describe_event_shortly(event: OnFile | OnSession | OnWebhook | OnChat) -> str:
-    """Return an event in as few words as stay clear: "new *.pdf in Inbox", "boot + 5 min"."""
+    """Describe an event in few words: "new *.pdf in Inbox", "boot + 5 min"."""
     match event:
         case OnFile():
             what = "file" if event.match == "*" else event.match

@@ -1,4 +1,4 @@
-"""Words for faults: of the store, and, as they follow a colon, of web servers, work queues and secrets."""
+"""Words for faults of the store; and, to follow a colon, for faults of web servers, work queues and secrets."""
 
 from __future__ import annotations
 
@@ -155,12 +155,12 @@ FAULTS: Words = {
 
 
 def trouble_title(trouble: StoreTrouble) -> str:
-    """Return what is wrong: "Disk full: runs can't be recorded"."""
+    """Return the title of a fault: "Disk full: runs can't be recorded"."""
     return _TITLES[trouble.kind]
 
 
 def trouble_text(trouble: StoreTrouble, path: Path, now_ms: int) -> str:
-    """Return since when no jobs start, and what to do."""
+    """Return since when no jobs have started, and the fix."""
     advice = _ADVICE.get(trouble.kind, trouble.detail).format(path=path)
     advice = f"{advice[:1].upper()}{advice[1:]}"
     since = f"No jobs have started since {moment_in_words(trouble.since, now_ms)}."

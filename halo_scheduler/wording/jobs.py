@@ -1,4 +1,4 @@
-"""Words for a job: its action, its policy, its hints, and the text that a search covers."""
+"""Words for a job: its action, policy and hints, and the text that a search covers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from halo_scheduler.wording.plans import ADVISERS
 from halo_scheduler.wording.schedules import describe, describe_entry, overlap_words
 from halo_scheduler.wording.short_schedules import describe_shortly
 
-# What separates parameters in a sentence, or ends a quoted value.
+# Characters that separate parameters in a sentence, or end a quoted value.
 _AMBIGUOUS = re.compile(r'[\s,;"]')
 _USUAL_GRACE_MS = 10 * SECOND_MS
 _USUAL = Policy()
@@ -57,7 +57,7 @@ _NOTIFY = {
 
 
 def parameter_words(parameters: Mapping[str, str]) -> str:
-    """Return parameters with their values: mode=full, target="my nas"; a value cannot look like several."""
+    """Return parameters with their values: mode=full, target="my nas"; quoted if ambiguous."""
     return ", ".join(f"{name}={_value_words(value)}" for name, value in parameters.items())
 
 

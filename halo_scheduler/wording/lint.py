@@ -1,4 +1,4 @@
-"""Notes on pitfalls: of schedules, and, in jobs of others, invisible characters and names that look alike."""
+"""Notes on pitfalls of schedules; for jobs of others, on invisible characters and look-alike names."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def _change_message(schedule: Cron, change: ClockChange, times: list[int]) -> st
 
 
 def clock_change_words(change: ClockChange) -> str:
-    """Return what the clocks do: "the clocks go back from 03:00 to 02:00"."""
+    """Return a clock change in words: "the clocks go back from 03:00 to 02:00"."""
     start, end = clock_time(wall_time(change.wall_start_s)), clock_time(wall_time(change.wall_end_s))
     if change.is_forward:
         return f"the clocks go forward from {start} to {end}"
@@ -285,6 +285,6 @@ class Reviewer:
 
 
 def _may_hide(data: object) -> bool:
-    """Return quickly whether plain data may contain invisible characters; most data contains none."""
+    """Return whether plain data may contain invisible characters; a quick check, because most data has none."""
     text = json.dumps(data, ensure_ascii=False)
     return "\\" in text or bool(hidden_words(text))

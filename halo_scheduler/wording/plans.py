@@ -169,7 +169,7 @@ def _why_not(job: Job, now_ms: int, outlook: PlanText) -> list[Part]:
 
 
 def events_sentence(schedule: Schedule | Several) -> str:
-    """Return which events start a job: "It runs at login."; "" if none does."""
+    """Return the events that start a job: "It runs at login."; "" if none does."""
     words = [describe(entry.schedule) for entry in events_of(schedule)]
     if not words:
         return ""
@@ -339,7 +339,7 @@ def _then_skipped(waits_until: int | None, now_ms: int) -> list[str]:
 
 
 def _chain(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
-    """Return which jobs start this one, and which of its chain runs wait."""
+    """Return the jobs that start this one, and its waiting chain runs."""
     is_told = job.next_run_at is None and job.status_reason is None and isinstance(job.schedule, Manual)
     also = "" if is_told or not outlook.predecessors else ends_in_words(outlook.predecessors)
     # Chain runs of a paused or disabled job are skipped.

@@ -57,7 +57,7 @@ def describe(schedule: Schedule | Several) -> str:
         case Manual() | Event():
             return _without_times(schedule)
         case Several():
-            # No words of a single schedule contain a semicolon, unless it stands in quotes.
+            # The words of a single schedule contain no semicolon outside quotes.
             return "; ".join(describe_entry(entry) for entry in schedule.entries)
         case _:
             assert_never(schedule)
@@ -78,7 +78,7 @@ def describe_entries(schedule: Schedule | Several, keys: Iterable[str]) -> str:
 
 
 def describe_entry(entry: Entry) -> str:
-    """Return what one of several schedules means: "at 09:00 on weekdays, until 31 Dec 2026 (Europe/Berlin)"."""
+    """Describe one of several schedules: "at 09:00 on weekdays, until 31 Dec 2026 (Europe/Berlin)"."""
     words = describe(entry.schedule)
     if not entry.is_limited:
         return words
@@ -122,7 +122,7 @@ def _zone(timezone: str | None) -> str:
 
 
 def overlap_words(on_overlap: Overlap) -> str:
-    """Return what happens when a schedule is due while the job still runs."""
+    """Return what happens when a schedule is due while the job is still running."""
     return f"{_ON_OVERLAP[on_overlap]} if the job still runs"
 
 

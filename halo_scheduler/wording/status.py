@@ -76,7 +76,7 @@ def status_words(situation: Situation, now_ms: int) -> str:
 
 
 def trouble_words(situation: Situation) -> str:
-    """Return why an event of a job is not watched as it should be: "trouble: ~/Inbox cannot be read"."""
+    """Return the trouble with watching an event of a job: "trouble: ~/Inbox cannot be read"."""
     return f"trouble: {plain_line(situation.watch_trouble, _LONGEST_TROUBLE)}"
 
 
@@ -160,7 +160,7 @@ def pending_sentence(count: int) -> str:
 
 
 def later_sentence(times: Sequence[int], now_ms: int) -> str:
-    """Return when manual runs of a job are planned."""
+    """Return the times of a job's planned manual runs."""
     named = [_moment(at, now_ms) for at in times[:_MOST_HOLDERS]]
     named += [f"{len(times) - _MOST_HOLDERS} more times"] if len(times) > _MOST_HOLDERS else []
     return f"A manual run is planned for {listed(named)}."
@@ -256,7 +256,7 @@ def _paused_words(situation: Situation, now_ms: int) -> str:
 
 
 def _later_words(situation: Situation, now_ms: int) -> str:
-    """Return when a job without a scheduled run runs manually."""
+    """Return when a planned manual run of a job without scheduled runs starts."""
     at = situation.later_at
     return "" if at is None else f", manual run {describe_when(at, now_ms)}"
 
@@ -270,7 +270,7 @@ def _planned_words(situation: Situation, now_ms: int) -> str:
 
 
 def _skip_words(situation: Situation, now_ms: int) -> str:
-    """Return that the planned run is skipped, with the one after it, or that it falls into quiet hours."""
+    """Return whether the planned run is skipped, with the run after it, or falls into quiet hours."""
     if situation.blocker is SkipReason.USER:
         then = "" if situation.then_at is None else f", then {describe_when(situation.then_at, now_ms)}"
         return f" · skipped{then}"

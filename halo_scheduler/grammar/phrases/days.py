@@ -29,7 +29,7 @@ _TO = ("to", "through", "thru", "till", "until", "–", "-")
 
 @dataclass
 class Days:
-    """The days that a phrase has named so far; `has_dates` and `has_weekdays` say of which kind."""
+    """The days named so far in a phrase; `has_dates` and `has_weekdays` are their kinds."""
 
     is_daily: bool = False
     is_monthly: bool = False

@@ -38,7 +38,7 @@ _PLAIN = (
 
 
 class TokenKind(Enum):
-    """What a token is; `past` is the minute in ":30", `source` a mark for days that are looked up."""
+    """The kind of a token; `past` is the minute in ":30", `source` a mark for a source of days."""
 
     DATE = auto()
     CLOCK = auto()
@@ -171,7 +171,7 @@ class Cursor:
     def __init__(self, phrase: str, sources: Mapping[str, str] | None = None) -> None:
         self.phrase = phrase
         self.sources = sources or {}
-        """The sources of days by the marks that stand for them in the phrase."""
+        """The sources of days, by their marks in the phrase."""
         self._tokens = tokens_of(phrase)
         self.position = 0
 
@@ -189,7 +189,7 @@ class Cursor:
         return self._tokens[position]
 
     def cut(self, start: int) -> None:
-        """Remove the tokens from a position up to the next one, which takes that position."""
+        """Remove the tokens from a position up to the current one."""
         del self._tokens[start : self.position]
         self.position = start
 
@@ -226,7 +226,7 @@ class Cursor:
         return self.accept_from(NUMBERS) if token is None else token.number
 
     def refusal(self, fault: str, *suggestions: str) -> PhraseParseError:
-        """Return the error for a phrase, with phrases that would be understood."""
+        """Return the error for a phrase, with valid phrases as suggestions."""
         return refusal(self.phrase, fault, *suggestions)
 
     def token_refusal(self) -> PhraseParseError:
@@ -243,7 +243,7 @@ class Cursor:
 
 
 def refusal(phrase: str, fault: str, *suggestions: str) -> PhraseParseError:
-    """Return the error for a phrase, with phrases that would be understood."""
+    """Return the error for a phrase, with valid phrases as suggestions."""
     advice = f"; write {listed([f'“{text}”' for text in suggestions], last='or')}" if suggestions else ""
     return PhraseParseError(f"{fault}{advice}", phrase, suggestions, fault)
 
