@@ -324,7 +324,7 @@ def _batches(items: Iterator[T], is_cancelled: Callable[[], bool]) -> Iterator[l
 
 
 def ended_job(job: Job, ends: Ends) -> Job:
-    """Return a job as it is after its run, if that has ended."""
+    """Return a job as after its run, if the run has ended."""
     end = ends.get(job.id)
     if end is None or job.status is not JobStatus.RUNNING:
         return job
@@ -332,7 +332,7 @@ def ended_job(job: Job, ends: Ends) -> Job:
 
 
 def ended_situation(situation: Situation, ends: Ends) -> Situation:
-    """Return a job's situation as it is after its run, if that has ended."""
+    """Return a job's situation as after its run, if the run has ended."""
     end = ends.get(situation.job_id)
     if end is None or situation.status is not JobStatus.RUNNING:
         return situation

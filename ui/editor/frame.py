@@ -165,7 +165,7 @@ class _PageDelegate(QStyledItemDelegate):
         size = icon_size()
         icon.paint(painter, QRect(area.left() + GRID, top + (line - size) // 2, size, size))
         left = area.left() + GRID * 2 + size
-        # The mark of a problem stands at the right of the title.
+        # The problem mark is to the right of the title.
         room = area.right() - left - (MARGIN + GRID if index.data(_HAS_PROBLEM) else GRID)
         title = QFontMetrics(title_font).elidedText(
             str(index.data(_TITLE)), Qt.TextElideMode.ElideRight, room

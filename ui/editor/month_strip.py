@@ -24,7 +24,7 @@ _FROM_MONDAY = (*WEEKDAYS[1:], WEEKDAYS[0])
 
 
 class MonthStrip(QWidget):
-    """Paints the days of some months, a week per row."""
+    """Paints the days of some months, one week per row."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()

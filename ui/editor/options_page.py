@@ -27,7 +27,7 @@ _DEFAULT_AGE = "1d"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The values of the page; the policy has what is edited here, and the rest as it was loaded."""
+    """The values of the page; the policy has the edited fields, and the others as loaded."""
 
     policy: Policy
     group: str | None
@@ -102,7 +102,11 @@ class OptionsPage(Page):
             )
         )
         self._most = number_box(
-            1, MOST_CAUGHT_UP, name="catchUpLimit", title=self.tr("Most missed runs to catch up"), width=180
+            1,
+            MOST_CAUGHT_UP,
+            name="catchUpLimit",
+            title=self.tr("Maximum number of missed runs to catch up"),
+            width=180,
         )
         self._most.setPrefix(self.tr("At most the newest "))
         self._most_field = self.add_field(
@@ -336,7 +340,7 @@ class OptionsPage(Page):
         return Options(policy, group, self._enabled.isChecked(), parameters)
 
     def _read_output_limit(self) -> int | None:
-        """Return the limit in bytes; one that is not a whole number of kilobytes stays until it is changed."""
+        """Return the limit in bytes; one that is not a whole number of kilobytes is kept until it is edited."""
         value, given = self._output_limit.value(), self._given_limit
         if given is not None and value == given >> 10:
             return given

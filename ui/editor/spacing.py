@@ -26,7 +26,7 @@ _DEFAULT_MAX_MS = 86_400_000
 
 
 class Spacing(QWidget):
-    """A random delay, in percent of the interval or as a duration, and limits of the time until the next run."""
+    """A random delay, in percent of the interval or as a duration, and limits for the time until the next run."""
 
     changed = Signal()
 
@@ -114,7 +114,7 @@ class Spacing(QWidget):
 
     @property
     def jitter(self) -> str | None:
-        """The random delay as a duration, as it was loaded unless it changed; None if it is a percentage."""
+        """The random delay as a duration, unrounded unless edited; None if it is a percentage."""
         number, unit = self._most.value(), str(self._unit.currentData())
         text, *shape = self._given
         if shape == [number, unit]:

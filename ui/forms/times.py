@@ -157,7 +157,7 @@ class TimeEdit(QWidget):
         self._popup.open_at(max(chosen, today), first=today)
 
     def _take_day(self, day: date) -> None:
-        """Enter a day with the time that is shown, or with a usual one."""
+        """Enter a day with the shown time, or with a default."""
         now = local_time(self._now_ms())
         at = datetime.combine(day, _USUAL_TIME if self._at is None else local_time(self._at).time())
         if self._at is None and at <= now:

@@ -273,10 +273,10 @@ class Filters(QWidget):
         column.addLayout(second)
 
     def _arrange(self) -> None:
-        """Give the dates a row of their own where one row has no room for all words."""
+        """Move the dates to a separate row if one row is too narrow."""
         filters = (self._job, self._outcomes, self._trigger)
         room = self.width() - sum(one.sizeHint().width() + GRID for one in filters)
-        # What was shown or hidden a moment ago counts.
+        # The visibility that was just set applies.
         self._dates.invalidate()
         has_room = self._dates.sizeHint().width() <= room
         if has_room and self._rows.indexOf(self._dates) >= 0:

@@ -115,7 +115,7 @@ class Overview(QFrame):
         first, last = self._shown
         oldest = date.fromisoformat(days[0].day) if days else last
         if first is None or self._span.last is None:
-            # Empty days before the first run say nothing, beyond those of a week.
+            # Empty days before the first run are shown for one week at most.
             begin = min(oldest, last - (_YOUNGEST_DAYS - 1) * _DAY)
             first = begin if first is None else max(first, begin)
         outcomes = self._choice.outcomes

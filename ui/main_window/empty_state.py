@@ -61,13 +61,13 @@ class TemplateCard(QAbstractButton):
         appearance.changed.connect(self.update)
 
     def _fit(self) -> None:
-        """Make the card as large as its words need in the font."""
+        """Fit the size of the card to its words."""
         width = max(_LEAST_CARD.width(), _CARD_LETTERS * self.fontMetrics().averageCharWidth())
         self.setFixedWidth(width)
         self.setMinimumHeight(max(_LEAST_CARD.height(), self._places()[1].bottom() + 1 + MARGIN))
 
     def _places(self) -> tuple[QRect, QRect]:
-        """Return where the title and the sentence are painted."""
+        """Return the rectangles of the title and the sentence."""
         left = MARGIN + _CARD_ICON + GRID + 4
         room = QRect(left, MARGIN, self.width() - left - MARGIN, 10_000)
         title = QFontMetrics(strong_font(self.font())).boundingRect(room, _WRAPPED, self.text())
@@ -158,7 +158,7 @@ class EmptyState(QWidget):
 
     def _card(self, appearance: Appearance, key: str, template: Template) -> TemplateCard:
         made = TemplateCard(appearance, key, template)
-        # Cards of a row are equally high.
+        # Cards in a row have the same height.
         made.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Minimum)
         made.clicked.connect(self._teller(key))
         return made
@@ -177,7 +177,7 @@ class EmptyState(QWidget):
         # In a low window the templates matter more than the picture.
         self._picture.setVisible(event.size().height() >= _HEIGHT_WITH_PICTURE)
         for one in self._buttons:
-            # The least height of the style sheet would let large letters be cut.
+            # The minimum height of the style sheet would clip large fonts.
             one.setMinimumHeight(one.sizeHint().height())
         needed = _CARDS_IN_A_ROW * (self._cards[0].width() + MARGIN) + MARGIN * 2
         self._arrange(_CARDS_IN_A_ROW if needed <= event.size().width() else 1)

@@ -1,4 +1,4 @@
-"""Job files: import what was reviewed, all or nothing, and export all jobs."""
+"""Job files: imports a reviewed file, all or nothing, and exports all jobs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ImportDialog(QDialog):
     """Shows what importing some files would change, and imports them."""
 
     done_with = Signal(str)
-    """The import is done; with the sentence to show, or none."""
+    """The import is done; with a message to show, or an empty one."""
 
     def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -258,7 +258,7 @@ class JobExport(QObject):
     """Writes all jobs to a file that the user chooses."""
 
     done_with = Signal(str)
-    """What was written, or why nothing was."""
+    """The result or the error, as a message."""
 
     def __init__(self, backend: Backend, window: QWidget) -> None:
         super().__init__(window)

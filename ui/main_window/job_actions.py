@@ -128,7 +128,7 @@ class JobActions(QObject):
         return self._jobs
 
     def set_jobs(self, jobs: Iterable[Job], situations: Sequence[Situation] = ()) -> None:
-        """Act on these jobs from now on; their situations determine which can be answered or started anyway."""
+        """Set the jobs to act on; their situations determine which can be answered or started anyway."""
         self._jobs = tuple(jobs)
         self._held = tuple(
             one.job_id for one in situations if one.waiting is not None and one.waiting.may_pass_group
@@ -259,7 +259,7 @@ class JobActions(QObject):
         return [job for job in self._jobs if job.next_run_at is not None]
 
     def _skip(self) -> None:
-        """Skip the next run of each job; if all skip theirs already, take that back."""
+        """Skip the next run of each job; if all are skipped already, cancel the skips."""
         skip = self._skips
         wanted = [job.id for job in self._planned() if job.skips_next is not skip]
         self._each(wanted, lambda scheduler, job_id: scheduler.skip_next(job_id, skip=skip))

@@ -123,7 +123,7 @@ class RunDialog(QDialog):
     def accept(self) -> None:
         """Close, or show which value cannot be given."""
         try:
-            self.at  # noqa: B018 - it is read again when the dialog is closed
+            self.at  # noqa: B018 - evaluated for its error; read again when the dialog closes
             given_parameters(self._declared, self.parameters)
             require_input(self.input)
         except ScheduleError as error:

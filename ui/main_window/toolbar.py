@@ -163,7 +163,7 @@ class JobToolbar(QWidget):
         self.left.emit()
 
     def _choice(self, name: str, icon: str, accessible: str, shortcut: str) -> QPushButton:
-        """Return a filter; its icon replaces its text where space is short."""
+        """Return a filter; its icon replaces its text if space is short."""
         made = button("", name=name, accessible=accessible, tip=accessible, shortcut=shortcut)
         self._icons[made] = icon
         self._appearance.changed.connect(lambda: self._show_choice(made, made.text()))
@@ -347,7 +347,7 @@ class JobToolbar(QWidget):
             for choice, chosen in self._chosen_words.items():
                 self._show_choice(choice, chosen if self._is_set(choice) or not with_icons else "")
             if words:
-                # Icons are lower than words; the row keeps its height.
+                # Icons are lower than text; the row keeps its height.
                 self._search.setMinimumHeight(self.new_button.sizeHint().height())
             lacking = self.minimumSizeHint().width() - self.width()
             if lacking <= 0:

@@ -266,7 +266,7 @@ class Alerts(QObject):
             self._gap_timer.start()
 
     def _notify_watch(self, found: tuple[str, Notice | None]) -> None:
-        """Notify once about each trouble with an event, and again only after it was over."""
+        """Notify once about each trouble with an event, and again only after it had ended."""
         job_id, notice = found
         if notice is not None and notice != self._watches_told.get(job_id):
             self._collect(notice)
@@ -330,7 +330,7 @@ def _chain_notices(scheduler: Scheduler, run_id: str) -> list[Notice]:
 
 
 def _watch_notice(scheduler: Scheduler, job_id: str) -> Notice | None:
-    """Return the notification about an event of a job that is not watched as it should be."""
+    """Return the notification about trouble with watching an event of a job."""
     job, situation = scheduler.get_job(job_id), scheduler.jobs.situations([job_id]).get(job_id)
     if job is None or situation is None:
         return None

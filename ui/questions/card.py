@@ -64,7 +64,7 @@ class FittedText(QPlainTextEdit):
         height = QFontMetrics(self.font()).lineSpacing() * shown + margins + frame + _SPARE
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
-        # Content that fits needs no scroll bar; while the field still grows, one would cover the text.
+        # Content that fits needs no scroll bar; one would cover the text while the field grows.
         policy = Qt.ScrollBarPolicy
         self.setVerticalScrollBarPolicy(
             policy.ScrollBarAsNeeded if self.is_cut else policy.ScrollBarAlwaysOff

@@ -113,7 +113,7 @@ class BotForm(QFrame):
                     "In Telegram, write to @BotFather: /newbot gives you a token."
                 ),
                 ChatServiceName.SLACK: self.tr(
-                    "Two words: the bot token (xoxb-…) and the app-level token (xapp-…)."
+                    "Two tokens separated by a space: the bot token (xoxb-…) and the app-level token (xapp-…)."
                 ),
                 ChatServiceName.DISCORD: self.tr("The token of the bot, from Discord's developer portal."),
             }[ChatServiceName(self._service.currentData())]

@@ -31,20 +31,20 @@ from .page import Card, Confirmation, Page, Row, SettingsLink, sentence
 _FIELD_WIDTH = 160
 _LONGEST_NAME = 40
 _MOST_STRANGERS = 5
-# Bots connect soon after a change, and tell nobody.
+# Bots connect soon after a change, without a notification.
 _AGAIN_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What the page shows."""
+    """The data of the page."""
 
     bots: tuple[BotStatus, ...]
     strangers: tuple[Stranger, ...]
 
 
 class ChatPage(Page):
-    """Lists the bots with the people who may write to them, and those who tried."""
+    """Lists the bots with permitted people, and people who wrote without permission."""
 
     def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
@@ -54,8 +54,8 @@ class ChatPage(Page):
         self.add_title(
             self.tr("Chat"),
             self.tr(
-                "People can start jobs by writing to a bot, and get the answer there. No port is open: Halo asks the "
-                "service for messages. Only people whom you permit, or a job names, can start anything."
+                "People can start jobs by writing to a bot, and get the reply there. Halo connects to the chat service "
+                "and opens no port. Only people whom you permit, or whom a job names, can start jobs."
             ),
         )
         self._new = button(self.tr("&Add a bot…"), name="addBotButton")
@@ -136,7 +136,7 @@ class ChatPage(Page):
         allowed.clicked.connect(partial(self._permit, stranger.bot, stranger.sender))
         return Row(
             f"{shown.replace('&', '&&')} ({stranger.sender})",
-            self.tr("Wrote in {channel} {since}, which started nothing").format(
+            self.tr("Wrote in {channel} {since} without permission").format(
                 channel=f"{stranger.bot}/{stranger.channel}",
                 since=ago(stranger.at, self._link.backend.now_ms()),
             ),
@@ -144,7 +144,7 @@ class ChatPage(Page):
         )
 
     def _permitting(self, name: str) -> Row:
-        """Return the row that permits somebody by an id."""
+        """Return the row that permits a person by id."""
         person = QLineEdit()
         person.setObjectName("personEdit")
         person.setPlaceholderText("123456789")
@@ -229,7 +229,7 @@ class ChatPage(Page):
     def _confirm(self, card: Card, row: Row, name: str) -> None:
         self._drop_confirmation()
         confirmation = Confirmation(
-            self.tr("This removes {name} and its token. Messages to it start nothing any more.").format(
+            self.tr("This removes {name} and its token. Messages to it no longer start jobs.").format(
                 name=name
             ),
             self.tr("Remove"),

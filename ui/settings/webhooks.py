@@ -1,4 +1,4 @@
-"""The webhooks page: what is open, and the addresses of jobs."""
+"""The webhooks page: the listener's state, and the addresses of jobs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from .page import Card, Confirmation, CopyField, Page, Row, SettingsLink, senten
 _FIELD_WIDTH = 96
 _LOWEST_PORT, _HIGHEST_PORT = 1_024, 65_535
 _LONGEST_NAME = 50
-# The listener opens and closes soon after a change, and tells nobody.
+# The listener opens and closes soon after a change, without a notification.
 _AGAIN_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What the page shows beside the settings."""
+    """The data of the page besides the settings."""
 
     status: WebhookStatus
     place: Place
@@ -45,7 +45,7 @@ class _Shown:
 
 
 class WebhooksPage(Page):
-    """Switches webhooks on, and makes the addresses of jobs; a new address is shown until the page is left."""
+    """Turns webhooks on and creates addresses of jobs; a new address is shown until the page is left."""
 
     def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
@@ -57,8 +57,8 @@ class WebhooksPage(Page):
         self.add_title(
             self.tr("Webhooks"),
             self.tr(
-                "Other programs can start jobs by HTTP. No port is open until you switch this on, and then only "
-                "while a job has a webhook."
+                "Other programs can start jobs over HTTP. Halo opens a port only while this is on "
+                "and a job has a webhook."
             ),
         )
         self._add_place()
@@ -76,7 +76,7 @@ class WebhooksPage(Page):
         link.backend.changed.connect(self._notice)
 
     def refresh(self) -> None:
-        """Load what is open and the jobs."""
+        """Load the listener's state and the jobs."""
         self._link.backend.ask(_read, self._show, self._fail, owner=self)
         if self.isVisible():
             self._again.start(_AGAIN_MS)
@@ -96,7 +96,9 @@ class WebhooksPage(Page):
         self._port.setFixedWidth(_FIELD_WIDTH)
         self._port.setKeyboardTracking(False)
         self._port.lineEdit().setTextMargins(HALF, 0, 0, 0)
-        self._port_row = Row(self.tr("&Port"), self.tr("The addresses of jobs change with it."), self._port)
+        self._port_row = Row(
+            self.tr("&Port"), self.tr("This also changes the webhook addresses."), self._port
+        )
         self._port.valueChanged.connect(
             lambda value: self._link.change(self._port_row.show_error, webhook_port=value)
         )
@@ -192,7 +194,7 @@ class WebhooksPage(Page):
         name = one_line(job.name, _LONGEST_NAME)
         title = self.tr("Command that starts {name}").format(name=name)
         box.addWidget(CopyField(self._appearance, line, name="curl", title=title))
-        words = self.tr("Copy it now: the address is shown this once. Whoever has it can start the job.")
+        words = self.tr("Copy it now: the address is shown only once. Anyone who has it can start the job.")
         box.addWidget(label(words, "warn", wrap=True))
         return made
 
@@ -202,7 +204,7 @@ class WebhooksPage(Page):
             self._make(job.job_id)
             return
         confirmation = Confirmation(
-            self.tr("This makes a new address for {name}. The old one stops working at once.").format(
+            self.tr("This creates a new address for {name}. The old one stops working at once.").format(
                 name=one_line(job.name, _LONGEST_NAME)
             ),
             self.tr("Rotate"),

@@ -155,7 +155,7 @@ HALF = 4
 MARGIN = 16
 ROW = 36
 _ICONS = (32, 24, 20, 16)
-_USUAL_PIXELS = 15  # Fonts up to this size have the lengths of the design.
+_USUAL_PIXELS = 15  # Lengths grow with fonts above this size.
 _NEARLY_BLACK = 0.04045
 
 
@@ -167,13 +167,13 @@ def stylesheet(colours: Mapping[str, str], arrow_down: str, arrow_up: str, tick:
 
 
 def icon_size() -> int:
-    """Return the size of icons beside text in the application's font, in steps that keep their lines sharp."""
-    pixels = QFontInfo(QApplication.font()).pixelSize()
-    return next((size for size in _ICONS if size <= pixels * 1.25), _ICONS[-1])
+    """Return the size of icons beside text in the application's font, in steps that keep lines sharp."""
+    fitting = QFontInfo(QApplication.font()).pixelSize() * 1.25
+    return next((size for size in _ICONS if size <= fitting), _ICONS[-1])
 
 
 def scaled(length: int) -> int:
-    """Return a length that grows with a large font of the application."""
+    """Return a length, scaled with a large font of the application."""
     return length * max(QFontInfo(QApplication.font()).pixelSize(), _USUAL_PIXELS) // _USUAL_PIXELS
 
 
@@ -331,7 +331,7 @@ class Appearance(QObject):
             colours = {field.name: getattr(self._colours, field.name) for field in fields(Colours)}
             name = "dark" if self.is_dark else "light"
             pictures = (icon_path(f"{picture}-{name}") for picture in ("arrow-down", "arrow-up", "tick"))
-            # The size of icons in buttons, menus and fields that have none of their own.
+            # The size of icons in buttons, menus and fields without their own.
             sizes = f"* {{ icon-size: {icon_size()}px; }}" if icon_size() > _ICONS[-1] else ""
             application.setStyleSheet(stylesheet(colours, *pictures) + sizes)
 

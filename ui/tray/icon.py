@@ -42,7 +42,7 @@ class TrayWatcher(QObject):
         self._patience.setSingleShot(True)
         self._patience.setInterval(_PATIENCE_MS)
         self._patience.timeout.connect(self._appearance)
-        # No signal reports that a tray is gone. The only wake-up of its own, and only while the window is hidden.
+        # No signal reports that a tray is gone, so it is polled, but only while the window is hidden.
         self._check = QTimer(self)
         self._check.setTimerType(Qt.TimerType.VeryCoarseTimer)
         self._check.setInterval(_CHECK_MS)

@@ -1,6 +1,6 @@
-"""Arranges widgets: shows them, makes windows as high as their text, and puts late widgets into Tab order.
+"""Arranges widgets: shows them, fits windows to their text, and puts late widgets into Tab order.
 
-Also says where file dialogs begin.
+Also returns the initial folders of file dialogs.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QWidget
 
 
 def documents() -> str:
-    """Return the folder in which files are saved unless the user chooses another."""
+    """Return the default folder for saving files."""
     return QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
 
 
 def dialog_start(path: str = "") -> str:
-    """Return where a file dialog begins: at the path in its field, else in the user's home folder."""
+    """Return the initial path of a file dialog: that of its field, else the home folder."""
     # Path.expanduser raises for the home of an unknown user.
     return os.path.expanduser(path) or QDir.homePath()  # noqa: PTH111 - see above
 

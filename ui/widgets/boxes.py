@@ -66,7 +66,7 @@ def inset(box: QAbstractSpinBox) -> None:
 
 
 def let_shrink(box: QComboBox) -> None:
-    """Let a box be narrower than its longest entry, which would widen its page with large letters."""
+    """Allow a box to be narrower than its longest entry, which would widen its page with a large font."""
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(_SHORTEST_ENTRY)
 
@@ -85,18 +85,18 @@ def give_room(view: QAbstractItemView) -> None:
 
 
 def dress_suggestions(completer: QCompleter, field: QWidget) -> None:
-    """Give the list of suggestions for a field whole rows and a frame, and put it below the border of the field."""
+    """Style the list of suggestions for a field: whole rows, a frame, and a place below the field's border."""
     popup = completer.popup()
     if popup is None:
         raise TypeError("a completer without a list has nothing to dress")
     give_room(popup)
-    # Outside the field the style of its other lists does not apply.
+    # The popup is outside the field, so the field's style does not apply.
     popup.setProperty("role", "popup")
     popup.installEventFilter(_BelowField(field, popup))
 
 
 class _BelowField(QObject):
-    """Moves a list off the lower border of its field, which Qt lets it cover."""
+    """Moves a list below the lower border of its field, which Qt would cover."""
 
     def __init__(self, field: QWidget, parent: QObject) -> None:
         super().__init__(parent)
@@ -111,7 +111,7 @@ class _BelowField(QObject):
 
 
 class StayingMenu(QMenu):
-    """Stays open while choices that can be combined are clicked."""
+    """A menu that stays open while checkable entries are clicked."""
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         clicked: QAction | None = self.actionAt(event.position().toPoint())
@@ -122,7 +122,7 @@ class StayingMenu(QMenu):
 
 
 class EdgeMenu(QMenu):
-    """A menu of a button at the right edge of a window; it opens to the left, so that it stays within the window."""
+    """A menu for a button at the right edge of a window: opens to the left, to stay within the window."""
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         super().showEvent(event)

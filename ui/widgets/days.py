@@ -1,4 +1,4 @@
-"""Calendars to pick a day: in a date field, or in a popup beside a text field."""
+"""Calendars that pick a day: in a date field, or in a popup beside a text field."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.style.theme import Appearance, icon_size
 from .labels import tint
 
 _SIZE = QSize(288, 264)
-# The calendar's cells are small, and its navigation bar is not a selection.
+# The calendar's cells are small, and its navigation bar must not look selected.
 _SHEET = """
 QCalendarWidget { border: 1px solid palette(mid); }
 QCalendarWidget QTableView { selection-background-color: palette(highlight); }
@@ -51,7 +51,7 @@ class DayEdit(QDateEdit):
 
 
 def new_calendar(appearance: Appearance) -> QCalendarWidget:
-    """Return a calendar in the colours and sizes of the program."""
+    """Return a calendar in the program's colours and sizes."""
     calendar = QCalendarWidget()
     calendar.setVerticalHeaderFormat(QCalendarWidget.VerticalHeaderFormat.NoVerticalHeader)
     calendar.setStyleSheet(_SHEET)
@@ -71,7 +71,7 @@ def new_calendar(appearance: Appearance) -> QCalendarWidget:
 
 
 class DayPopup(QFrame):
-    """A calendar below a button, until a day is picked or something else is clicked."""
+    """A calendar below a button; closes when a day is picked or something else is clicked."""
 
     picked = Signal(object)
     """The datetime.date."""
@@ -92,7 +92,7 @@ class DayPopup(QFrame):
         self._calendar.activated.connect(self._pick)
 
     def open_at(self, day: date, *, first: date) -> None:
-        """Show a day's month; days before the first one cannot be picked."""
+        """Show a day's month; days before the first one are disabled."""
         self._calendar.setMinimumDate(QDate(first.year, first.month, first.day))
         self._calendar.setSelectedDate(QDate(day.year, day.month, day.day))
         self._mute_days_before(first)
@@ -107,7 +107,7 @@ class DayPopup(QFrame):
         self._calendar.setFocus()
 
     def _mute_days_before(self, first: date) -> None:
-        """Show which days of the month are over; Qt only disables them."""
+        """Mute the past days of the month; Qt only disables them."""
         muted = QTextCharFormat()
         muted.setForeground(self.palette().placeholderText())
         self._calendar.setDateTextFormat(QDate(), QTextCharFormat())
@@ -115,7 +115,7 @@ class DayPopup(QFrame):
             self._calendar.setDateTextFormat(QDate(first.year, first.month, day), muted)
 
     def _pick(self, day: QDate) -> None:
-        # Enter on a day that was just clicked announces it twice.
+        # Enter on a day that was just clicked emits the signal twice.
         if self.isVisible():
             self.hide()
             self.picked.emit(date(day.year(), day.month(), day.day()))

@@ -181,7 +181,7 @@ def beginning(text: str, longest: int) -> str:
 
 
 class SearchField(QLineEdit):
-    """A search field whose placeholder says what it searches, if there is room for that."""
+    """A search field whose placeholder says what it searches, if there is room."""
 
     def __init__(self, short: str, full: str) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class SearchField(QLineEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
-        # The icon and the button to clear it take as much as three letters.
+        # The icon and the clear button need as much room as three letters.
         needed = self.fontMetrics().horizontalAdvance(f"{self._full}WWW")
         self.setPlaceholderText(self._full if needed <= self.width() else self._short)
 

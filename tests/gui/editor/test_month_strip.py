@@ -86,7 +86,7 @@ def test_a_day_that_is_left_out_tells_why(strip: MonthStrip) -> None:
     strip.show_months((_DECEMBER, _NOVEMBER))
     strip.grab()
     assert (
-        _tooltip(strip, strip.day_rect(0, 25).center()) == "Fri 25 Dec\nLeft out: it is a holiday in Germany"
+        _tooltip(strip, strip.day_rect(0, 25).center()) == "Fri 25 Dec\nExcluded: it is a holiday in Germany"
     )
     assert strip.accessibleDescription().startswith(
         "December 2026: 28. The 25th is excluded: it is a holiday in Germany."

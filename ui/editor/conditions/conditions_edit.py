@@ -168,7 +168,7 @@ class ConditionsEdit(QWidget):
             one.setEnabled(is_free and not (kind is ConditionKind.IDLE and self._idle_refusal))
 
     def _check_idle(self) -> None:
-        """Find out once whether this system reports how long it has been idle."""
+        """Check once whether this system reports idle time."""
         if self._idle_refusal is None:
             self._idle_refusal = ""
             self._backend.ask(
@@ -257,7 +257,7 @@ class ConditionRow(QWidget):
 
 
 class _Offer(QWidget):
-    """Shows buttons in as many columns as have room for their words."""
+    """Arranges buttons in as many columns as fit."""
 
     def __init__(self, buttons: Sequence[QPushButton]) -> None:
         super().__init__()

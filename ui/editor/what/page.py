@@ -133,7 +133,7 @@ class WhatPage(Page):
         forms.show()
 
     def _set_tab_order(self) -> None:
-        """Let Tab go down the page: the name, the kind, then what belongs to it."""
+        """Set the Tab order from top to bottom: the name, the kind, then the kind's form."""
         prompt = [] if self._prompt is None else self._prompt.first_stops()
         stops = [self._name, *self._kind.buttons(), *prompt, *self._command.stops()]
         for before, after in pairwise(stops):

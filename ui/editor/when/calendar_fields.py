@@ -101,7 +101,7 @@ class CalendarFields(QObject):
 
 
 class DaysLine(QWidget):
-    """A line of days, to which a calendar adds dates."""
+    """A line of days with a button that adds dates from a calendar."""
 
     changed = Signal()
 

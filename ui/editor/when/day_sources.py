@@ -1,4 +1,4 @@
-"""Holidays, business days and calendar files in the lines of days: as words, and the dialog that picks a place."""
+"""Holidays, business days and calendar files in lines of days: their words, and the dialog that picks a place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.style.theme import GRID, MARGIN
 from ui.widgets.boxes import let_shrink
 from ui.widgets.labels import button, label
 
-# A file's path stands in quotes, and may contain anything else.
+# A file's path is in quotes and may contain any other character.
 _ITEM = re.compile(r'(?:[^,;"]|"[^"]*"?)+')
 
 
@@ -32,7 +32,7 @@ def _written(item: str) -> str:
 
 
 def read_days(text: str) -> tuple[str, ...]:
-    """Return the days of a line; what is none is left to the calendar, which refuses it."""
+    """Return the days of a line; `Calendar` refuses invalid ones."""
     found: list[str] = []
     for item in (part.strip() for part in _ITEM.findall(text)):
         words = item.split()
@@ -50,7 +50,7 @@ def _read(item: str) -> str:
 
 
 class PlaceDialog(QDialog):
-    """Picks a country and one of its regions; nothing is chosen at first."""
+    """Picks a country and one of its regions; initially, nothing is chosen."""
 
     picked = Signal(str)
     """The holidays or business days, like "holidays DE-BY"."""

@@ -1,4 +1,4 @@
-"""Days and times of day as the editor takes them, written as cron and read back."""
+"""Days and times of day in the editor, converted to and from cron."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ WORK_DAYS = frozenset(range(1, 6))
 WEEKEND = frozenset({0, 6})
 FROM_MONDAY = (1, 2, 3, 4, 5, 6, 0)
 LAST_PLACE = 6
-"""The place of the last of its weekdays in a month; the others count from 1 to 5."""
+"""The position of the last weekday of a kind in a month; the others are 1 to 5."""
 LAST_DAY = 32
-"""The last day of a month, beside its days from 1 to 31."""
+"""Stands for the last day of a month; other days are 1 to 31."""
 MOST_TIMES = 24
 MOST_GROUPS = 10
 _SHORTEST_RANGE = 3
@@ -32,7 +32,7 @@ class WeekDays:
 
 @dataclass(frozen=True, slots=True)
 class MonthWeekdays:
-    """Weekdays of every month by their places, such as the first and the last Monday."""
+    """Weekdays of every month by position, such as the first and the last Monday."""
 
     places: frozenset[int]
     weekdays: frozenset[int]
@@ -73,7 +73,7 @@ class DayTimes:
         return replace(self, times=tuple(sorted(set(self.times))))
 
     def parts(self) -> tuple[DayTimes, ...]:
-        """Return the times in parts that have the same minutes in each hour, which one expression each can say."""
+        """Split the times into parts with the same minutes in each hour; one expression can express each part."""
         hours_of: dict[int, tuple[int, ...]] = {}
         for hour, minute in sorted(self.times):
             hours_of[minute] = (*hours_of.get(minute, ()), hour)
@@ -85,14 +85,14 @@ class DayTimes:
 
 
 def write_crons(groups: Iterable[DayTimes]) -> list[str]:
-    """Return expressions for the times: one per group, unless its hours have different minutes."""
+    """Return expressions for the times: one per group, or more if its hours have different minutes."""
     return [_write_cron(part) for group in merged(groups) for part in group.parts()]
 
 
 def _write_cron(day_times: DayTimes) -> str:
     hours, minutes = (sorted(set(values)) for values in zip(*day_times.times, strict=True))
     date, weekday = _write_days(day_times.days)
-    # Never "*" for the hours: that would make it a job that follows both passes of a repeated hour.
+    # Never "*" for the hours: a wildcard would run in both passes of a repeated hour.
     return f"{_listed(minutes)} {_listed(hours)} {date} * {weekday}"
 
 
@@ -113,7 +113,7 @@ def _write_days(days: Days) -> tuple[str, str]:
 
 
 def read_crons(expressions: Sequence[str]) -> tuple[DayTimes, ...] | None:
-    """Return the days and times of expressions, or None if they are more than that."""
+    """Return the days and times of expressions, or None if they cannot be shown that way."""
     found = [read_cron(expression) for expression in expressions]
     parts = [part for part in found if part is not None]
     groups = merged(parts)
@@ -122,7 +122,7 @@ def read_crons(expressions: Sequence[str]) -> tuple[DayTimes, ...] | None:
 
 
 def merged(groups: Iterable[DayTimes]) -> tuple[DayTimes, ...]:
-    """Return one group for the same days, with the times in order."""
+    """Merge groups with the same days, and sort their times."""
     times_of: dict[Days, tuple[tuple[int, int], ...]] = {}
     for group in groups:
         times_of[group.days] = (*times_of.get(group.days, ()), *group.times)
@@ -130,7 +130,7 @@ def merged(groups: Iterable[DayTimes]) -> tuple[DayTimes, ...]:
 
 
 def read_cron(expression: str) -> DayTimes | None:
-    """Return the days and times of an expression, or None if it is not just days and up to 24 times."""
+    """Return the days and times of an expression, or None if it has more than days and 24 times."""
     try:
         fields = parse_fields(expression)
     except CronParseError:

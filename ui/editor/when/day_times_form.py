@@ -40,7 +40,7 @@ PATH = "schedule.times"
 
 
 class DayTimesEdit(QWidget):
-    """Edits days and the times on them; does not check whether one cron expression can hold them."""
+    """Edits days and their times; does not check whether one cron expression can express them."""
 
     changed = Signal()
     removal_wanted = Signal(object)
@@ -99,7 +99,7 @@ class DayTimesEdit(QWidget):
         self._arrange()
 
     def allow_removal(self, *, is_allowed: bool) -> None:
-        """Offer to remove these days and times, or do not."""
+        """Show or hide the button that removes these days and times."""
         show_if(self._remove, is_allowed)
 
     def _request_removal(self) -> None:
@@ -185,7 +185,7 @@ class _TimeCell(QWidget):
 
 
 class DayTimesForm(ScheduleForm):
-    """Groups of days and times; what one cron expression cannot hold becomes several."""
+    """Groups of days and times; written as several cron expressions if necessary."""
 
     cron_wanted = Signal()
 

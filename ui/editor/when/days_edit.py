@@ -1,4 +1,4 @@
-"""Chooses the days on which a job runs: of every week, or of every month by weekday or by date."""
+"""Edits the days on which a job runs: of every week, or of every month by weekday or by date."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MONDAY = frozenset({1})
 
 
 class DaysEdit(QWidget):
-    """Edits days, which may be none; each rule keeps its own weekdays."""
+    """Edits days, possibly none; each rule keeps its own weekdays."""
 
     changed = Signal()
 
@@ -96,7 +96,7 @@ class DaysEdit(QWidget):
         return made
 
     def value(self) -> Days:
-        """Return the chosen days, which may be none."""
+        """Return the chosen days, possibly none."""
         match self._shown_rule:
             case "weekday":
                 return MonthWeekdays(self._places.chosen, self._weekdays.chosen)
@@ -153,7 +153,7 @@ class DaysEdit(QWidget):
 
 
 class ToggleRow(QWidget):
-    """Buttons in a row, of which any number is chosen."""
+    """A row of toggle buttons."""
 
     changed = Signal()
 
@@ -181,7 +181,7 @@ class ToggleRow(QWidget):
 
 
 class DateGrid(QWidget):
-    """The days of a month and the last one; Tab stops once, and the arrow keys go from day to day."""
+    """The days of a month and the last day; one Tab stop, with arrow keys between days."""
 
     changed = Signal()
 

@@ -23,7 +23,7 @@ _NEW_DELAY = "1m"
 
 
 class FileForm(ScheduleForm):
-    """A folder, the names in it that count, and what happens to them."""
+    """A folder, a pattern for file names, and the file event."""
 
     def __init__(self, appearance: Appearance, page: Page) -> None:
         super().__init__(page)
@@ -102,7 +102,7 @@ class FileForm(ScheduleForm):
 
 
 class SessionForm(ScheduleForm):
-    """What happens to the computer or the session on it, and how long to wait then."""
+    """An event of the computer or the session, and a delay."""
 
     def __init__(self, page: Page) -> None:
         super().__init__(page)
@@ -118,7 +118,7 @@ class SessionForm(ScheduleForm):
                 (SessionEvent.MAINS, self.tr("The computer is plugged in")),
             ),
         )
-        self._has_delay = QCheckBox(self.tr("Wait first for"))
+        self._has_delay = QCheckBox(self.tr("Delay by"))
         self._has_delay.setObjectName("hasSessionDelay")
         self._delay = IntervalEdit(self.tr("Delay"), name="sessionDelay")
         self._delay.set_text(_NEW_DELAY)
@@ -152,7 +152,7 @@ class SessionForm(ScheduleForm):
 
 
 class WebhookForm(ScheduleForm):
-    """Nothing to fill in: a webhook gets its address in the settings once the job is saved."""
+    """No fields: a webhook gets its address in the settings once the job is saved."""
 
     settings_wanted = Signal()
 
@@ -162,8 +162,8 @@ class WebhookForm(ScheduleForm):
         self.column.addWidget(
             label(
                 self.tr(
-                    "Runs when another program calls the webhook of this job. What it sends is the input of the run. "
-                    "Once the job is saved, the settings show the address of its webhook."
+                    "Runs when another program calls this job's webhook. The body of the request is the run's input. "
+                    "Once the job is saved, create its address in the settings."
                 ),
                 wrap=True,
             )
@@ -180,7 +180,7 @@ class WebhookForm(ScheduleForm):
 
 
 class ChatForm(ScheduleForm):
-    """A bot with a conversation, and who may start the job there."""
+    """A bot, a conversation, and the people who may start the job."""
 
     settings_wanted = Signal()
 
@@ -200,8 +200,8 @@ class ChatForm(ScheduleForm):
                 path="schedule.channel",
                 subject=self.tr("This"),
                 hint=self.tr(
-                    "A bot and a conversation: family/direct for one with the bot alone, family/-100123 for a group. "
-                    "What they write is the input of the run, and its output is the answer."
+                    "A bot and a conversation: family/direct for direct messages, family/-100123 for a group. "
+                    "The message is the run's input; the run's output is the reply."
                 ),
             ),
             Field(
@@ -209,7 +209,9 @@ class ChatForm(ScheduleForm):
                 self._people,
                 path="schedule.people",
                 subject=self.tr("This"),
-                hint=self.tr("Ids or @names, with commas. Empty: the people permitted for the bot."),
+                hint=self.tr(
+                    "Ids or @names, separated by commas. If empty: the people permitted for the bot."
+                ),
             ),
         ):
             self.column.addWidget(page.watch_field(field))

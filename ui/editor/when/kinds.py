@@ -1,4 +1,4 @@
-"""The choice of what starts a job: times, events or only people and other jobs."""
+"""The choice of what starts a job: times, events, or only people and other jobs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COLUMNS = 3
 
 
 class KindChooser(QWidget):
-    """Cards of the kinds of schedules, of which one group is shown; each group keeps its choice."""
+    """Cards for the kinds of schedules; shows one group, and each group keeps its choice."""
 
     chosen = Signal(str)
 

@@ -68,9 +68,9 @@ class WhenPage(Page):
     """The kinds of schedules, each with its own form, and the list of further ones."""
 
     webhooks_wanted = Signal()
-    """The user wants to see the webhooks page of the settings."""
+    """Requests the webhooks page of the settings."""
     chat_wanted = Signal()
-    """The user wants to see the chat page of the settings."""
+    """Requests the chat page of the settings."""
 
     def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(
@@ -80,9 +80,9 @@ class WhenPage(Page):
         self._is_new = True
         self._before: Schedule | Several | None = None
         self._entry: Entry | None = None
-        """The schedule in the form as it was stored, with its key."""
+        """The stored schedule in the form, with its key."""
         self._is_filling = False
-        """Whether the form is being filled, so that its changes are not the user's."""
+        """Whether the program is filling the form, so that changes are not the user's."""
         self._backend = backend
         self._now_ms = backend.now_ms
         self._appearance = appearance
@@ -182,14 +182,14 @@ class WhenPage(Page):
         self._is_filling = False
 
     def _keep(self, entry: Entry | None) -> None:
-        """Take what a schedule says beside its times; None for a new one."""
+        """Keep the fields of a schedule that the form does not show; None for a new one."""
         self._entry = entry
         self._options.load(entry)
 
     def _fill_from_words(self, schedule: Schedule | Several | None) -> None:
         """Fill the form with the schedule of the typed words, if they are understood."""
         if schedule is not None:
-            # What stays as it was keeps its key and its anchor.
+            # Unchanged schedules keep their key and anchor.
             before = self._entries_now()
             entries = () if isinstance(schedule, Manual) else entries_of(schedule)
             if len(before) == len(entries) == 1:
@@ -216,7 +216,7 @@ class WhenPage(Page):
             self.edited.emit()
 
     def _load_times(self, entries: Sequence[Entry]) -> bool:
-        """Show schedules as times of day, if they differ in nothing else; return whether they do not."""
+        """Show schedules as times of day, if they differ only in that; return whether they do."""
         crons = [entry.schedule for entry in entries if isinstance(entry.schedule, Cron)]
         only_times_differ = len({cron.timezone for cron in crons}) == 1 and all(
             replace(entry, schedule=entries[0].schedule, key=entries[0].key) == entries[0]
@@ -363,7 +363,7 @@ class WhenPage(Page):
 
 
 def _kept(before: Entry | None, entry: Entry, key: str = "") -> Entry:
-    """Return the schedule of some words with what they do not say, as it was before."""
+    """Return the schedule of some words, with unstated fields as before."""
     if before is None:
         return replace(entry, key="")
     anchor_at = before.anchor_at if isinstance(entry.schedule, Every) else None

@@ -1,4 +1,4 @@
-"""The collapsed section of the When page about what belongs to each schedule beside its times."""
+"""The collapsed section of the When page with the options of each schedule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _USUAL_LENGTH = timedelta(days=30)
 
 
 class RunOptions(QWidget):
-    """The days, the parameters, and what happens while the job still runs, of all schedules of the form."""
+    """The days, the parameters and the overlap policy of all schedules in the form."""
 
     changed = Signal()
 
@@ -103,7 +103,7 @@ class RunOptions(QWidget):
         self._show_summary()
 
     def follow_kind(self, kind: str) -> None:
-        """Offer what applies to a kind of schedule."""
+        """Show the options that apply to a kind of schedule."""
         self._kind = kind
         self._overlap.follow(is_event=kind in EVENTS)
         show_if(self, kind != MANUAL)
@@ -114,7 +114,7 @@ class RunOptions(QWidget):
         self._show_summary()
 
     def apply(self, entry: Entry) -> Entry:
-        """Return a schedule with the choices; ScheduleError for days that cannot be."""
+        """Return a schedule with the choices; ScheduleError for invalid days."""
         has_days = isinstance(entry.schedule, Dated)
         return replace(
             entry,
@@ -149,7 +149,7 @@ class RunOptions(QWidget):
 
 
 class _OptionalDay(QWidget):
-    """A day with a check box, which is clear for no limit."""
+    """A day with a check box; unchecked means no limit."""
 
     changed = Signal()
 
@@ -190,7 +190,7 @@ class _OptionalDay(QWidget):
 
 
 class OverlapBox(QComboBox):
-    """What happens when a schedule is due while the job still runs."""
+    """The choice of the overlap policy."""
 
     changed = Signal()
 
@@ -199,15 +199,15 @@ class OverlapBox(QComboBox):
         self.setObjectName("onOverlap")
         self.setAccessibleName(self.tr("If it is still running"))
         for words, value in (
-            (self.tr("Skip: the run in progress counts"), Overlap.SKIP),
-            (self.tr("Queue: run each of them afterwards"), Overlap.QUEUE),
+            (self.tr("Skip: don't run again"), Overlap.SKIP),
+            (self.tr("Queue: run each one afterwards"), Overlap.QUEUE),
             (self.tr("Latest: run once afterwards"), Overlap.LATEST),
             (self.tr("Restart: stop it and start again"), Overlap.RESTART),
         ):
             self.addItem(words, value)
         let_shrink(self)
         self.chosen: Overlap | None = None
-        """None for the default, which events have another than times."""
+        """None for the default, which differs for events and times."""
         self._default = Overlap.SKIP
         self.currentIndexChanged.connect(self._choose)
 
@@ -217,7 +217,7 @@ class OverlapBox(QComboBox):
         self._show()
 
     def follow(self, *, is_event: bool) -> None:
-        """Take the default of events, or of times."""
+        """Use the default of events, or of times."""
         self._default = Overlap.QUEUE if is_event else Overlap.SKIP
         self._show()
 

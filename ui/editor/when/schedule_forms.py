@@ -48,7 +48,7 @@ class ScheduleForm(QWidget):
         raise NotImplementedError
 
     def taken(self, findings: Findings, make: Callable[[], Schedule]) -> list[Entry]:
-        """Return the schedule that is made, or none after recording why it cannot be."""
+        """Return the schedule that a function creates, or none after recording its error."""
         made = findings.take("schedule", make)
         return [] if made is None else [Entry(made)]
 

@@ -57,9 +57,9 @@ class ScheduleList(QWidget):
         return [*self._entries[: self._place], *given, *self._entries[self._place :]]
 
     def show_entries(self, entries: Sequence[Entry], place: int = 0) -> None:
-        """Show schedules; rows that exist only get other words, because making a hundred takes long.
+        """Show schedules; existing rows are reused, because creating a hundred takes long.
 
-        `place` tells how many of them come before those of the form.
+        `place` is the number of schedules before those of the form.
         """
         self._entries, self._place = list(entries), place
         for row in self._shown[len(self._entries) :]:

@@ -1,4 +1,4 @@
-"""A line that takes the schedule of a job in plain words, and shows it in words."""
+"""A line that takes and shows the schedule of a job in plain words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_SUGGESTIONS = 3
 
 
 class WordsLine(QWidget):
-    """Reads plain words as they are typed; what is not understood stays in the line with the reason below it."""
+    """Reads plain words as they are typed; a text that is not understood stays, with the reason below it."""
 
     typed = Signal(object)
     """The schedule that the typed words mean; None while they are not understood."""
@@ -56,7 +56,7 @@ class WordsLine(QWidget):
         self._suggest(())
 
     def show_schedule(self, schedule: Schedule | Several | None) -> None:
-        """Show a schedule in words; None shows nothing."""
+        """Show a schedule in words; None clears the line."""
         with QSignalBlocker(self._line):
             self._line.setText("" if schedule is None else describe(schedule))
             self._line.setCursorPosition(0)

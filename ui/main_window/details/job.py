@@ -315,7 +315,7 @@ class OneJob(QWidget):
         self._recent.show_runs(details.runs, now_ms)
 
     def _ways_out(self, waiting: Waiting) -> Iterator[str]:
-        """Return which button starts a run at once, and what it ignores."""
+        """Return which button starts a run at once, and what that ignores."""
         if waiting.may_pass_group:
             yield self.tr("“Start anyway” ignores the limit of its group, but not the limit for all jobs.")
         elif waiting.kind in (WaitingFor.CONDITION, WaitingFor.QUIET_TIME):

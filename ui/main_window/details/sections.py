@@ -85,7 +85,7 @@ class NextRuns(Section):
         for column, one in enumerate((ahead, at)):
             one.setFont(number_font(one.font()))
             grid.addWidget(one, row, column)
-        # It is left out where it has no room.
+        # It is hidden if there is no room.
         at.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         return ahead, at
 
@@ -100,11 +100,12 @@ class NextRuns(Section):
         quiet: Mapping[int, str] = _NOTHING_QUIET,
         following: str = "",
     ) -> None:
-        """Show the next runs; with an open question they are skipped, and a waiting run is not late.
+        """Show the next runs; with an open question they are skipped; a waiting run is not late.
 
-        `skips` tells that somebody asked to skip the first.
+        `skips` means that the first run is skipped on request.
 
-        `quiet` words what happens to the runs in quiet hours, `following` when the others come if that is not known.
+        `quiet` says what happens to runs in quiet hours, `following` what determines further runs if their times are
+        unknown.
         """
         # Slots that pass while a run waits are coalesced.
         times = [at for index, at in enumerate(times) if not (waits and index and at <= now_ms)]
@@ -131,7 +132,7 @@ class NextRuns(Section):
         self._fit()
 
     def _fit(self) -> None:
-        """Show the exact times if they have room beside the others."""
+        """Show the exact times if there is room."""
         rows = self._rows[: len(self._times)]
         needed = sum(max(one.sizeHint().width() for one in column) for column in zip(*rows, strict=True))
         for _, at in rows:

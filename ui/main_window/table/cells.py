@@ -96,7 +96,7 @@ def heading(column: Column) -> str:
 
 
 def usual_text(column: Column) -> str:
-    """Return a text as long as most of a column, which decides its width; empty for one that is drawn."""
+    """Return a typical text of a column, which determines its width; empty for a painted column."""
     return {
         Column.SCHEDULE: tr("2 h after it ends"),
         Column.NEXT: tr("tomorrow at 00:00"),
@@ -226,12 +226,12 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
 
 
 def _obstacle_lines(job: Job, situation: Situation, now_ms: int) -> list[str]:
-    """Return what keeps a planned run, or the run of an event, from starting as it should."""
+    """Return the obstacles of a planned run or an event's run."""
     lines = []
     if situation.kind is SituationKind.TROUBLED:
         lines.append(sentence_case(trouble_words(situation)))
     if situation.blocker is SkipReason.USER:
-        lines.append(tr("This run will be skipped, because someone asked for that."))
+        lines.append(tr("This run will be skipped on request."))
     if situation.question is not None:
         lines.append(tr("On hold until its question is answered or dismissed."))
     elif situation.kind is SituationKind.CAPPED:

@@ -22,9 +22,9 @@ NARROWEST = 6 * GRID
 _LEAST_LETTERS, _PLENTY_OF_LETTERS = 20, 34
 # A longer next run gets only what the other columns leave.
 _NEXT_LETTERS = 34
-# A longer next run is cut before another column is hidden.
+# Longer texts of the next run are elided before another column is hidden.
 _LEAST_NEXT = "tomorrow at 00:00 · quiet"
-# Names give up their spare width before the time of a `once` is cut.
+# Names give up spare width before the time of a `once` is elided.
 _DATED = "24 Dec 2026 00:00"
 NAME_MARGIN = 5 * GRID
 """The width of the mark in a name's cell, with its margins."""
@@ -128,7 +128,7 @@ class Columns(QObject):
         }
 
     def _long(self, least: int, plenty: int) -> list[tuple[Column, int, int]]:
-        """Return the preferred widths of the columns: those of common long texts, and what they leave to the names."""
+        """Return the preferred widths of the columns: those of typical long texts; the names get the rest."""
         nexts = ("waiting: limit reached (2 of 2)", _LEAST_NEXT)
         return [
             (Column.SCHEDULE, self._text(_DATED) + 2 * GRID, least),
@@ -137,7 +137,7 @@ class Columns(QObject):
         ]
 
     def _text(self, text: str) -> int:
-        # Qt rounds the advance down, and cuts a text that lacks a fraction of a pixel.
+        # Qt rounds the width down, and elides a text that lacks a fraction of a pixel.
         return QFontMetrics(number_font(self._view.font())).horizontalAdvance(text) + 1
 
     def _letter(self) -> int:

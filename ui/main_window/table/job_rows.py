@@ -293,7 +293,7 @@ _STATUSES: dict[StatusChoice, Callable[[JobRow], bool]] = {
     StatusChoice.OFF: lambda row: row.situation.status is JobStatus.DISABLED,
 }
 RARE_KINDS = (KindChoice.REMINDER, KindChoice.FUNCTION)
-"""The kinds offered only where there are such jobs."""
+"""The kinds that are offered only if there are such jobs."""
 _KINDS = {
     Command: KindChoice.COMMAND,
     HttpRequest: KindChoice.HTTP,
