@@ -52,9 +52,9 @@ class CronParseError(ScheduleError):
 
 
 class PhraseParseError(ScheduleError):
-    """A schedule in plain words is not understood, or has two meanings.
+    """A schedule in plain words is not understood or ambiguous.
 
-    Each of the `suggestions` is a phrase that is understood; `fault` is the message without them.
+    Each of the `suggestions` is a valid phrase; `fault` is the message without them.
     """
 
     def __init__(self, message: str, phrase: str, suggestions: tuple[str, ...] = (), fault: str = "") -> None:

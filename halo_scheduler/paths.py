@@ -37,7 +37,7 @@ def database_files(database: Path) -> list[Path]:
 
 
 def database_bytes(database: Path) -> int:
-    """Return the size of a database with its journal: what was written last may be in the journal alone."""
+    """Return the size of a database with its journal, which may hold the latest data."""
     files = (database, database.with_name(f"{database.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 

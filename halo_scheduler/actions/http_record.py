@@ -1,4 +1,4 @@
-"""The record of a request's responses: written as they arrive, redacted, headers too, and searched for directives."""
+"""The record of a request's responses: written as they arrive, redacted, and searched for directives."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class Record:
 
 
 def default_headers(request: HttpRequest) -> dict[str, str]:
-    """Return the headers of a request that names none."""
+    """Return the default headers of a request."""
     headers = {"User-Agent": _user_agent()}
     if request.body:
         is_json = request.body_kind is BodyKind.JSON
@@ -209,18 +209,18 @@ def _is_secret_name(name: str) -> bool:
 
 
 def shown_value(name: str, value: bytes) -> bytes:
-    """Return the value of a response header as it may be stored."""
+    """Return the value of a response header, redacted for storage."""
     if _is_secret_name(name):
         return MARK
     return _USER_INFO.sub(MARK + b"@", value) if name == "location" else value
 
 
 def credentials(headers: Mapping[str, str]) -> Iterator[str]:
-    """Return the credentials in some headers, to redact them from a response that repeats them."""
+    """Return the credentials in request headers, to redact them from responses that repeat them."""
     for name, value in headers.items():
         if not _is_secret_name(name.lower()):
             continue
-        # Without its scheme, as in "Bearer abc", and without its names, as in "a=b; c=d".
+        # The parts without the scheme, as in "Bearer abc", and without names, as in "a=b; c=d".
         cookies = value.split("; ") if name.lower() == "cookie" else []
         parts = (value, value.rpartition(" ")[2], *(cookie.partition("=")[2] for cookie in cookies))
         yield from (part for part in parts if len(part) >= _SHORTEST_SECRET)
@@ -228,6 +228,6 @@ def credentials(headers: Mapping[str, str]) -> Iterator[str]:
 
 @cache
 def _user_agent() -> str:
-    from importlib.metadata import version  # noqa: PLC0415 - with the whole of e-mail behind it
+    from importlib.metadata import version  # noqa: PLC0415 - loads the email package
 
     return f"halo-scheduler/{version('halo-scheduler')}"

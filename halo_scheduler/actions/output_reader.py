@@ -39,7 +39,7 @@ class Growth:
         self._before: tuple[int, DiskSpace] | None = None
         """The output's size and the space that was free then; None if they were not measured since the last poll."""
         self.grown = 0
-        """By how much it grew between the last two polls."""
+        """The growth between the last two polls."""
 
     def begin(self, now_ms: int, *, known_bytes: int = 0) -> int:
         """Start with the current size; return the time of the first poll: early on a disk that fills quickly.
@@ -153,7 +153,7 @@ class SpoolReader:
         return gap_words(lost)
 
     def end(self) -> bytes:
-        """Return the buffered rest; no more output follows."""
+        """Return the buffered rest at the end of the output."""
         return self._stream.end()
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ class OutputFollower:
         return self._reader.read()
 
     def end(self) -> bytes:
-        """Return the buffered rest once the run is over and everything was read."""
+        """Return the buffered rest after the run has ended and all output was read."""
         return b"" if self._reader is None else self._reader.end()
 
     def is_run_over(self) -> bool:

@@ -21,7 +21,7 @@ from halo_scheduler.work_sources.item import Item
 
 
 class Ended(NamedTuple):
-    """The end of a run; `finished_at` is set only if it ended unseen.
+    """The end of a run; `finished_at` is set only if it ended while no engine watched it.
 
     (A tuple, because thousands of runs may end at once.)
     """

@@ -1,4 +1,4 @@
-"""Probes for conditions: whether they are met, and whether this computer can observe them at all."""
+"""Probes for conditions: whether they are met, and whether this computer can observe them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from halo_scheduler.model.messages import Message, MessageKind, message, text_me
 from halo_scheduler.wording.conditions import describe_condition, end_of, host_and_port
 from halo_scheduler.wording.messages import MessageError, message_words
 
-# Addresses that documents use for examples: no packet is ever sent to them, the kernel only looks up a route.
+# Addresses reserved for documentation: nothing is sent to them, the kernel only looks up a route.
 _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 _ANY_PORT = 9
 _MOST_ADDRESSES = 8
 _UNDER_WAY = (errno.EINPROGRESS, errno.EWOULDBLOCK, 0)
 ANSWER_LIMIT_S = 5.0
-# Longer than any probe that ends by itself.
+# Longer than any probe takes, unless it hangs.
 _LIMIT_S = 8.0
 
 
@@ -67,7 +67,7 @@ def require_answer(host: str, port: int, *, limit_s: float = ANSWER_LIMIT_S) -> 
             try:
                 probe = stack.enter_context(socket.socket(family, kind, protocol))
             except OSError:
-                continue  # This machine does not support that family.
+                continue  # This computer does not support the address family.
             probe.setblocking(False)
             fault = probe.connect_ex(address)
             if fault in _UNDER_WAY:
@@ -100,7 +100,7 @@ class ProbeResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Senses:
-    """The functions that observe this machine; each may take seconds, `is_there` forever."""
+    """The functions that observe this computer; each may take seconds, `is_there` forever."""
 
     runs_on_mains: Callable[[], bool | None] = runs_on_mains
     has_way_out: Callable[[], bool] = has_way_out
@@ -172,7 +172,7 @@ def _probe_path(condition: PathExists, senses: Senses) -> ProbeResult:
 
 
 def _state(of: str, **found: Any) -> Message:
-    """Return what was found; `wording/conditions.py` has the words."""
+    """Return the observed state; `wording/conditions.py` has the words."""
     return message(MessageKind.CONDITION_STATE, of=of, **found)
 
 

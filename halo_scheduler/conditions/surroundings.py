@@ -69,7 +69,7 @@ class _Sight:
 
 
 class ObservedSurroundings:
-    """Conditions of this machine, probed on request and again when the system reports a change.
+    """Conditions of this computer, probed on request and again when the system reports a change.
 
     Only one probe per condition runs at a time; one that never ends, on a dead drive, occupies one thread.
     """

@@ -35,7 +35,7 @@ _LITTLE_ROOM = 200 << 20
 _NO_ROOM = 10 << 20
 _LARGE_JOURNAL = 256 << 20
 _MAKE_ONE = "Make one now with: halo backup"
-# The engine makes one each day; without an engine nothing changes by itself.
+# The engine makes one each day; without an engine the database doesn't change.
 _OLD_WITH_ENGINE_MS = 2 * DAY_MS
 _OLD_MS = 14 * DAY_MS
 
@@ -85,7 +85,7 @@ def _whole_store(path: Path) -> Store:
     except StoreDamagedError:
         if not path.with_name(f"{path.name}-wal").exists():
             raise
-    # Another process may have started to write while we read the file as unchanging.
+    # Another process may have started to write while we read the file as immutable.
     return _checked_store(path)
 
 

@@ -77,7 +77,7 @@ def _on_none(scene: Scene, row: EngineRow | None) -> Finding:
 
 
 def check_webhooks(scene: Scene) -> Iterator[Finding]:
-    """Say which port is open to other programs, and find what keeps it closed."""
+    """Report which port is open to other programs, or why it is closed."""
     row = scene.engine
     found = webhook_status(scene.store, engine_since=row.started_at if row and scene.has_engine else None)
     what = f"Webhooks: {open_words(found)}."
@@ -95,7 +95,7 @@ def check_webhooks(scene: Scene) -> Iterator[Finding]:
 
 
 def check_chat(scene: Scene) -> Iterator[Finding]:
-    """Say which bots people can write to, and find what keeps them from listening."""
+    """Report which bots receive messages, or why they don't."""
     row = scene.engine
     found = chat_status(scene.store, engine_since=row.started_at if row and scene.has_engine else None)
     for status in found:

@@ -70,7 +70,7 @@ class Report:
     findings: tuple[Finding, ...]
     mended: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    """Why something could not be fixed."""
+    """Why a fix failed."""
 
     def count(self, mark: Mark) -> int:
         """Return the number of findings with this mark."""

@@ -38,7 +38,7 @@ _TOPIC = Topic.JOBS
 _LIMIT_S = 3.0
 _MOST_WAITS = 3
 _NO_ANSWER = "the drive of its program or folder doesn't respond"
-# A keyring that is locked asks its user, who may not be there.
+# A locked keyring prompts the user, who may be away.
 _KEYRING_LIMIT_S = 5.0
 
 
@@ -97,15 +97,15 @@ def _broken_chains(scene: Scene) -> Iterator[Finding]:
 
 
 def _outdated_days(scene: Scene) -> Iterator[Finding]:
-    """Find holidays and calendar files that could not be read again: schedules keep to the days last read."""
+    """Find holidays and calendar files that could not be refreshed: schedules use the days last read."""
     for stored in scene.store.day_sources.all():
         if stored.trouble:
             what = f"The {source_words(stored.source)} were last read {scene.ago(stored.read_at)}: {stored.trouble}."
-            yield look(_TOPIC, what, "Schedules keep to the days last read; they are read again every day")
+            yield look(_TOPIC, what, "Schedules use the days last read; Halo tries again every day")
 
 
 def check_programs(scene: Scene) -> Iterator[Finding]:
-    """Look up what each job would start, the way a run does."""
+    """Look up the program of each job, the way a run does."""
     records = [
         record
         for record in scene.jobs
@@ -126,7 +126,7 @@ def check_programs(scene: Scene) -> Iterator[Finding]:
 def start_fault(spec: JobSpec, settings: Settings) -> str:
     """Return why a job cannot start here, or an empty string.
 
-    Your login shell, whose environment runs get, is only asked if something is missing without it.
+    The environment of your login shell is only read if something is missing without it.
     """
     fault = _fault_in(os.environ, spec, settings)
     if not fault:
@@ -170,13 +170,13 @@ def _require_all(spec: JobSpec, settings: Settings, environment: Environment) ->
     argv = command_line(action) if isinstance(action, Command) else settings.find_agent(action.agent).argv
     prepare(action, argv, {}, environment, dict.fromkeys(action.secret_names, ""))
     source = action.work_source
-    if isinstance(source, FolderSource) and not Path(os.path.expanduser(source.path)).is_dir():  # noqa: PTH111 - a Path would raise where there is no home
+    if isinstance(source, FolderSource) and not Path(os.path.expanduser(source.path)).is_dir():  # noqa: PTH111 - a Path would raise without a home folder
         raise LaunchError(message(MessageKind.NO_ITEM_FOLDER, path=shortened(source.path)))
 
 
 def _fault(record: JobRecord, why: str) -> Finding:
     name = record.spec.name
-    # One that is paused may wait for just that.
+    # A paused job may be waiting for exactly that.
     mark = wrong if record.is_active else look
     return mark(_TOPIC, f"{name} cannot start: {why}.", f"Check it with: halo show {quote(name)}")
 
@@ -231,7 +231,7 @@ def _in_keyring(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
 def _in_file(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
     file = scene.path.with_name(f"{scene.path.stem}-secrets.json")
     if not secrets or (os.name == "posix" and file.exists() and file.stat().st_mode & 0o077):
-        return  # That others can read it is reported with the permissions; until that is fixed it is not read.
+        return  # If others can read it, the check of permissions reports that; until it is fixed, it is not read.
     faults = list(_secret_faults(scene, secrets))
     yield from faults
     if not faults:

@@ -69,7 +69,7 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
 
 
 def _refused(database: Path) -> Iterator[Finding]:
-    """Check whether Halo would refuse the folder, even a missing one, for its parents or because it is shared."""
+    """Check whether Halo would refuse the folder because of its parents or because it is shared; it may be missing."""
     folder = database.absolute().parent
     exists = os.path.isdir(folder)  # noqa: PTH112 - pathlib raises where a folder above is closed to us
     require = require_unchangeable_folder if exists and not is_own_folder(database) else require_safe_way

@@ -1,4 +1,4 @@
-"""What all checks share: the findings they return, the scene they examine, and a time limit for slow calls."""
+"""Shared by all checks: their findings, the scene they examine, and a time limit for slow calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Mark(StrEnum):
 
     FINE = "fine"
     LOOK = "look"
-    """A warning: it may be intended."""
+    """A warning; the state may be intended."""
     WRONG = "wrong"
 
 
@@ -98,7 +98,7 @@ def named(names: Sequence[str]) -> str:
 
 
 def first_of(findings: Iterable[Finding], most: int = 10) -> Iterator[Finding]:
-    """Yield the first findings of a kind, and one that counts the rest."""
+    """Yield the first findings of a kind, and one with the number of the others."""
     found = list(findings)
     yield from found[:most]
     if len(found) > most:
@@ -132,7 +132,7 @@ def _begun(sentence: str) -> str:
 def within(limit_s: float, work: Callable[[], T]) -> T:
     """Return the result of a function, or raise its error; TimeoutError when it takes too long.
 
-    The function then continues in its thread: a dead drive or service cannot be interrupted, only abandoned.
+    After a timeout the function continues in its thread: a hung drive or service cannot be interrupted.
     """
     attempt = _Attempt(work)
     thread = threading.Thread(target=attempt.run, name="halo-doctor", daemon=True)

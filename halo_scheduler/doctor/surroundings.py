@@ -28,7 +28,7 @@ def check_autostart(_scene: Scene) -> Iterator[Finding]:
         what = f"{autostart.where()} would start {program or 'nothing'} at login, which doesn't exist."
         yield wrong(Topic.AUTOSTART, what, "Fix it with: halo doctor --fix", lambda: _mend(autostart))
         return
-    # It may be another installation, or use another data folder: only the user knows which one is intended.
+    # It may be another installation, or use another data folder; only the user knows which is intended.
     what = f"{autostart.where()} starts another Halo at login, or one with other data ({program})."
     yield look(Topic.AUTOSTART, what, "To start this one instead: halo autostart on")
 
@@ -39,7 +39,7 @@ def _mend(autostart: Autostart) -> str:
 
 
 def check_tray(_scene: Scene) -> Iterator[Finding]:
-    """Ask the desktop for a tray; a missing desktop is not a problem."""
+    """Check whether the desktop has a tray; a missing desktop is not a problem."""
     try:
         found = within(_LIMIT_S, has_tray)
     except TimeoutError:
@@ -75,7 +75,7 @@ def _fault(error: Exception) -> str:
     named = os.environ.get("TZ")
     if named:
         return f"TZ is {named!r}, which is not the name of a time zone"
-    # A KeyError shows its sentence in quotes, with its line breaks spelt out.
+    # A KeyError shows its message in quotes, with escaped line breaks.
     said = str(error.args[0]) if error.args else ""
     return f"The time zone cannot be read ({' '.join(said.split()) or type(error).__name__})"
 

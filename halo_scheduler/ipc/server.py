@@ -179,7 +179,7 @@ class ChangeServer(QObject):
 
     def _rest_after(self, error: OSError) -> None:
         """Accept no connections for a moment: with too many open files, a waiting client would wake us endlessly."""
-        _LOG.warning("Connections can't be accepted for a moment: %s", error)
+        _LOG.warning("Accepting connections is paused: %s", error)
         if self._listener is not None and self._selector is not None:
             self._selector.unregister(self._listener)
             self._rest.start(_REST_MS)

@@ -76,7 +76,7 @@ class EngineControl:
         self._has_tried = False
         self._is_stop_cancelled = False
         self.surroundings: Surroundings | None = None
-        """What conditions are checked against; None for the machine's own surroundings."""
+        """What conditions are checked against; None for the computer's own surroundings."""
 
     @property
     def is_running(self) -> bool:

@@ -68,7 +68,7 @@ class Imports:
     ) -> None:
         """Apply a plan, all or nothing; refused if the jobs have changed since it was made.
 
-        `runs` are those of the imported jobs on another machine, at most `run_count`. They become older than any here.
+        `runs` are those of the imported jobs on another computer, at most `run_count`. They become older than any here.
 
         New jobs start paused until a person reviews them, unless `paused` is off. With `skip_bad` faulty drafts are
         left out, otherwise nothing is stored. `progress` is called with the number of jobs done.
@@ -133,7 +133,7 @@ class Imports:
         )
 
     def _without_unobservable(self, drafts: Drafts, existing: Existing) -> Drafts:
-        """Turn drafts with new conditions and events that this system cannot observe into faults."""
+        """Turn drafts with new conditions or events that this system cannot observe into faults."""
         from halo_scheduler.transfer.drafts import add_fault  # noqa: PLC0415
 
         known = {one for spec in existing.jobs.values() for one in _observed(spec)}
@@ -226,7 +226,7 @@ def _record_of(creation: Creation, edit: Edit, *, paused: bool) -> JobRecord:
 
 
 def _moved(edit: Edit, given: dict[str, Any], state: MovedState) -> JobRecord:
-    """Return a new job with its state on another machine; a pause or a review here counts more than that there."""
+    """Return a new job with its state on another computer; a pause or a review here counts more than that there."""
     schedule = given["schedule"]
     is_over = isinstance(schedule, Once) and schedule.due_at <= edit.now_ms
     if is_over:

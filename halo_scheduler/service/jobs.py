@@ -113,7 +113,7 @@ class Jobs:
         return self._store.groups.limits()
 
     def look_up_days(self, schedule: Schedule | Several) -> Schedule | Several:
-        """Return schedules that are not stored with the days of their calendars; that may take a second."""
+        """Return unstored schedules with the looked-up days of their calendars; may take a second."""
         return self._session.with_days(schedule)
 
     # --- Plans ---------------------------------------------------------------------------------------

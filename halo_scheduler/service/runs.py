@@ -40,7 +40,7 @@ class RunStats:
 
 
 class LaterRun(NamedTuple):
-    """A manual run that is planned for an instant; `cancel_run` takes it back."""
+    """A manual run planned for an instant; `cancel_run` cancels it."""
 
     run_id: str
     job_id: str
@@ -111,7 +111,7 @@ class Runs:
         return {request.job_id: request.run_id for request in self._store.requests.triggers(now_ms)}
 
     def later(self, job_id: str | None = None) -> list[LaterRun]:
-        """Return the manual runs that are planned for a time after now, of all jobs or of one, the earliest first."""
+        """Return the manual runs planned for a time after now, of all jobs or of one, earliest first."""
         return [
             LaterRun(request.run_id, request.job_id, request.at)
             for request in self._store.requests.later(self._session.clock.now_ms())
@@ -119,7 +119,7 @@ class Runs:
         ]
 
     def waiting_in_chains(self) -> list[WaitingRun]:
-        """Return the waiting runs that other runs and events ask for, longest wait first."""
+        """Return the waiting runs requested by other runs and events, longest wait first."""
         return waiting_runs(self._store, self._session.clock.now_ms())
 
     def caused_by(self, run_id: str) -> list[Run]:

@@ -170,7 +170,7 @@ class Scheduler:
     def add_jobs(self, jobs: Iterable[Mapping[str, Any]]) -> list[str]:
         """Store several jobs in one transaction, all or none; each is a mapping of arguments for `add_job`.
 
-        One may follow another by its `job_id`. Unobservable conditions and events are refused, in seconds at most.
+        One can name another by its `job_id` as next job. Refusing unobservable conditions and events may take seconds.
         """
         records = job_edits.new_records(jobs, self.actor, self._clock.now_ms(), self._session.with_days)
         self._session.refuse_unobservable(record.spec for record in records)
@@ -188,8 +188,9 @@ class Scheduler:
     ) -> None:
         """Change the given fields of a job; nothing is changed if one of them is invalid.
 
-        With `paused_by` the job is paused in the same step. With `seen`, the spec that was edited, it is refused if
-        the job has another one by now. New ones that are unobservable are refused; checking may take seconds.
+        With `paused_by` the job is paused in the same step. With `seen`, the spec that was edited, the change is
+        refused if the spec has changed since. New unobservable conditions and events are refused; checking may take
+        seconds.
         """
         self._session.refuse_unobservable_change(job_id, changes)
         changes = self._session.with_days_in(job_id, changes)
@@ -255,7 +256,7 @@ class Scheduler:
             pauses.resume_all(edit)
 
     def skip_next(self, job_id: str, *, skip: bool = True) -> None:
-        """Skip the next scheduled run of a job, which is recorded; with `skip=False`, take that back."""
+        """Skip the next scheduled run of a job and record it as skipped; with `skip=False`, cancel the skip."""
         with self._session.edit() as edit:
             (pauses.skip_next if skip else pauses.keep_next)(edit, job_id)
 
@@ -296,8 +297,8 @@ class Scheduler:
     ) -> str:
         """Request a manual run, now or `at` an instant, and return its id; it starts as soon as the limits allow.
 
-        `parameters` replace defaults of the job. `now` ignores the group's limit, even for a run that waits already,
-        but never the limit of all jobs at once.
+        `parameters` replace defaults of the job. `now` ignores the group's limit, even for a run that is waiting
+        already, but never the global limit.
         """
         with self._session.edit() as edit:
             return run_requests.trigger(edit, job_id, parameters=parameters, given=input, now=now, at=at)

@@ -99,7 +99,7 @@ class Session:
 
         Checking may take seconds.
 
-        Never called inside a transaction, which would block others, nor for an assistant that may not edit.
+        Not to be called inside a transaction, which would block others, nor for an assistant that may not edit.
         """
         if self.actor.is_assistant:
             require_access(self.store, AssistantAccess.EDIT)
@@ -114,9 +114,9 @@ class Session:
             self.refuse_unobservable([replace(spec, **changed)], known)
 
     def with_days(self, schedule: Schedule | Several, known: Iterable[str] = ()) -> Schedule | Several:
-        """Return schedules with the days of their calendars: of `known` sources the stored ones, of others new ones.
+        """Return schedules with the days of their calendars: stored days for `known` sources, else looked up.
 
-        Looking them up may take a second, so it is never done inside a transaction.
+        A lookup may take a second, so this is never called inside a transaction.
         """
         if not day_sources(schedule):
             return schedule
@@ -135,7 +135,7 @@ class Session:
         return with_days(schedule, found)
 
     def with_days_in(self, job_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return changes of a job with the days of a new schedule's calendars."""
+        """Return the changes of a job with looked-up days for a new schedule's calendars."""
         if "schedule" not in changes:
             return dict(changes)
         before = self.store.jobs.require(job_id).spec

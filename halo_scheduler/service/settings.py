@@ -250,7 +250,7 @@ def _refuse_while_held(path: Path, now_ms: int) -> None:
 
 
 def _engine_since(session: Session) -> int | None:
-    """Return when the running engine started, in whichever process; None if none runs."""
+    """Return when the running engine started, in any process; None if none runs."""
     row = session.store.lease.read()
     if row is None or not row.is_held(session.clock.now_ms()) or not is_alive(row.pid, row.process_start):
         return None
@@ -265,12 +265,12 @@ class Webhooks:
 
     @property
     def place(self) -> Place:
-        """Where webhooks are received, or would be if they were on."""
+        """Where webhooks listen when they are on."""
         settings = self._session.store.settings.read()
         return Place(settings.webhook_address, settings.webhook_port)
 
     def list(self) -> list[JobWebhook]:
-        """Return the jobs that a webhook starts, by name."""
+        """Return the jobs with a webhook, by name."""
         return webhooks.job_webhooks(self._session.store)
 
     def get(self, job_id: str) -> Webhook | None:
@@ -278,11 +278,11 @@ class Webhooks:
         return self._session.store.webhooks.get(job_id)
 
     def status(self) -> WebhookStatus:
-        """Return what is open to other programs, in whichever process the engine runs."""
+        """Return the state of webhooks, whichever process runs the engine."""
         return webhooks.webhook_status(self._session.store, engine_since=_engine_since(self._session))
 
     def make_address(self, job_id: str) -> str:
-        """Give a job a new address and return its token, which is never shown again; an old address ends here."""
+        """Give a job a new address and return its token, which is never shown again; an old address stops working."""
         with self._session.edit() as edit:
             return webhooks.make_address(edit, job_id)
 
@@ -293,7 +293,7 @@ class Webhooks:
         key_name: str = "",
         window_ms: int = USUAL_WINDOW_MS,
     ) -> None:
-        """Accept only requests signed with the secret `key_name`; None accepts all that have the address."""
+        """Accept only requests signed with the secret `key_name`; None accepts all requests."""
         with self._session.edit() as edit:
             webhooks.require_signature(edit, job_id, signature, key_name, window_ms)
 
@@ -305,13 +305,13 @@ class Chat:
         self._session = session
 
     def status(self) -> list[BotStatus]:
-        """Return the bots and what is open through them, in whichever process the engine runs."""
+        """Return the bots and their states, whichever process runs the engine."""
         return chat.chat_status(self._session.store, engine_since=_engine_since(self._session))
 
     def add(
         self, name: str, service: ChatServiceName, token: str, *, api: str = "", in_file: bool = False
     ) -> ChatBot:
-        """Add a bot; its token becomes a secret. It listens as soon as Halo runs."""
+        """Add a bot and store its token as a secret. It listens while Halo runs."""
         refuse_assistants(self._session.actor, "add bots")
         bot = ChatBot(name=name, service=service, secret=_secret_of(name), api=api)
         if chat.find_bot(self._session.store, name) is not None:
@@ -329,29 +329,29 @@ class Chat:
             chat.renew_token(edit, name)
 
     def remove(self, name: str) -> None:
-        """Remove a bot with its token; messages to it start nothing any more."""
+        """Remove a bot with its token; messages to it no longer start jobs."""
         with self._session.edit() as edit:
             bot = chat.remove_bot(edit, name)
         if any(secret.name == bot.secret for secret in self._session.secrets.list()):
             self._session.secrets.remove(bot.secret)
 
     def permit(self, name: str, person: str) -> None:
-        """Let a person start the jobs of a bot that name nobody themselves."""
+        """Permit a person to start the bot's jobs, except jobs with their own list of people."""
         with self._session.edit() as edit:
             chat.permit(edit, name, person)
 
     def forbid(self, name: str, person: str) -> None:
-        """Take the permission of a person back."""
+        """Revoke the permission of a person."""
         with self._session.edit() as edit:
             chat.forbid(edit, name, person)
 
     def strangers(self, name: str) -> list[Stranger]:
-        """Return who wrote to a bot and started nothing, the newest first."""
+        """Return the people who wrote to a bot without permission, newest first."""
         return self._session.store.chat.strangers(chat.require_bot(self._session.store, name).name)
 
     def test(self, name: str) -> str:
-        """Ask the service who the bot is, and return its name there; SchedulerError says what is wrong."""
-        from halo_scheduler.triggers.chat import open_service, read_token  # noqa: PLC0415 - only to try a bot
+        """Check a bot's token and return its name on the service; SchedulerError if that fails."""
+        from halo_scheduler.triggers.chat import open_service, read_token  # noqa: PLC0415 - only to test a bot
 
         bot = chat.require_bot(self._session.store, name)
         service = open_service(bot, read_token(self._session.store, self._session.path, bot))

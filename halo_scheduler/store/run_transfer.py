@@ -1,4 +1,4 @@
-"""Runs that move between databases: reads all of them in order, inserts those of another machine."""
+"""Runs that move between databases: reads all of them in order, inserts those of another computer."""
 
 from __future__ import annotations
 

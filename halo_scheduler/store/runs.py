@@ -64,7 +64,7 @@ class RunEnd(NamedTuple):
     cost: float | None = None
     proposal: Proposal | None = None
     held_up_by: PassedReason | None = None
-    """Why the machine could not start it at once; not stored with the run."""
+    """Why the computer could not start it at once; not stored with the run."""
     began_at: int | None = None
     """When a start that was held up succeeded; None if it did not."""
     clock_step_ms: int = 0

@@ -105,7 +105,7 @@ class Proxies:
         self._environment = environment
 
     def find(self, address: Address) -> Proxy | None:
-        """Return the proxy for an address; None if it is direct, as this computer always is."""
+        """Return the proxy for an address; None for a direct connection, as always for this computer."""
         url = self._value(f"{address.scheme}_proxy") or self._value("all_proxy")
         if not url or _is_this_machine(address.host) or self._is_excepted(address):
             return None
@@ -113,7 +113,7 @@ class Proxies:
 
     @property
     def secrets(self) -> list[str]:
-        """The secrets to redact from a response that repeats them."""
+        """The secrets to redact from responses that repeat them."""
         urls = filter(None, map(self._value, ("http_proxy", "https_proxy", "all_proxy")))
         return [secret for url in urls for secret in _secrets(url)]
 

@@ -105,7 +105,7 @@ def _unreachable(place: str, error: OSError) -> WebError:
 
 
 def _no_http(place: str, what: str, error: str = "") -> WebError:
-    """Return the message for a response that is not HTTP; `what` names the invalid part, or quotes the library."""
+    """Return the message for a response that is not HTTP; `what` is the invalid part, or the library's message."""
     return WebError(message(MessageKind.NOT_HTTP, place=place, what=what, error=error))
 
 

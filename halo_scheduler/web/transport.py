@@ -153,7 +153,7 @@ class Transport:
             raise DeadlineError(self._timeout_s)
 
     def renew(self, timeout_s: float | None) -> None:
-        """Begin the next exchange over the same connection, with a deadline of its own; pass the turn on."""
+        """Begin the next exchange over the same connection, with a new deadline; let others take their turn."""
         self._turns.give_back()
         self._timeout_s = timeout_s
         self._deadline = None if timeout_s is None else monotonic() + timeout_s
@@ -242,7 +242,7 @@ class Transport:
         """Read what has arrived, at least one byte; 0 if the peer has closed the connection."""
         self._turns.give_back()
         if self._awaits_response:
-            # A response takes a while, so the first read would find nothing.
+            # A response takes a while, so a first read would return nothing.
             self._awaits_response = False
             self._wait()
         while True:

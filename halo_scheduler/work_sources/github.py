@@ -30,7 +30,7 @@ from halo_scheduler.work_sources.web import Answer, CutOffError, Request, Web, i
 # So many of the longest texts that GitHub takes still fit into an answer that is not too long.
 _PAGE_LENGTH = 30
 _MOST_PAGES = 10
-# The requests needed to claim an issue and report its result: with fewer left, it could get stuck half way.
+# The requests needed to claim an issue and report its result: with fewer left, an issue could get stuck.
 _REQUESTS_FOR_ONE = 10
 _NEXT_LINK = re.compile(r"<([^<>]*)>\s*;[^<>]*?\brel=\"?next\"?")
 _WEB_ADDRESS = re.compile(r"https?://[!-~]{1,2000}")
@@ -98,9 +98,9 @@ class Github:
     def settle(self, claim: Claim, verdict: Verdict, comment: str = "") -> None:
         """Remove `in_progress` after commenting, and restoring `ready` or closing the issue.
 
-        This order makes every step repeatable; a comment is repeated only if Halo ended in between. An issue without
+        This order makes every step repeatable; a comment is repeated only if Halo stopped in between. An issue without
         the label is no longer ours. After an interrupted claim the winner is unknown; the issue then becomes ready
-        again, because otherwise no worker might ever take it.
+        again, because otherwise no worker might take it.
         """
         number = claim.item_id
         issue = self._issue(number)
@@ -283,7 +283,7 @@ class GithubApi:
         return self._reply(request, self._send(request), accepted)
 
     def change(self, method: str, url: str, payload: Any = None, *, accepted: Collection[int] = ()) -> Reply:
-        """Modify a resource. No retry: without a response, it is unknown whether it took effect."""
+        """Modify a resource. No retry: without a response, it is unknown whether the change was made."""
         request = self._request(method, url, payload=payload)
         return self._reply(request, self._send(request), accepted)
 

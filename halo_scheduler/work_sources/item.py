@@ -121,7 +121,7 @@ class Source(Protocol):
 
 def plain_title(text: str, otherwise: str) -> str:
     """Return one short line, or the fallback if it is empty."""
-    # Cut before it is parsed: a title of five million characters costs no more than a short one.
+    # Cut before parsing, so that a huge title costs no more than a short one.
     return printed_line(_encodable(text[: 4 * _LONGEST_TITLE]), _LONGEST_TITLE) or otherwise
 
 

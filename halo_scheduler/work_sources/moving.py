@@ -95,7 +95,7 @@ def move_by_link(old: Path, new: Path) -> None:
     else:
         old.unlink()
         return
-    # On a disk without links or moves that refuse to overwrite, only a check beforehand is possible.
+    # On a disk without hard links or exclusive moves, only a prior check is possible.
     if os.path.lexists(new):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new))
     old.rename(new)

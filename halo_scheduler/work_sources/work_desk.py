@@ -1,4 +1,4 @@
-"""The work desk: gives items to runs, and records on disk who has which before an item is taken."""
+"""The work desk: gives items to runs, and records each claim on disk before it takes the item."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class KeptClaim:
 
 
 class ClaimNotes:
-    """The claim records in a folder, one file per run that has an item or was about to take one."""
+    """The claim records in a folder: one file per run that has claimed an item or was about to."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -231,11 +231,11 @@ class ClaimNotes:
         except FileNotFoundError:
             pass
         except OSError as error:
-            # The disk, or a lack of descriptors: another time it may be read.
-            _LOG.warning("The note of the item of run %s cannot be read: %s", run_id, error)
+            # A disk error or a lack of file descriptors: a later attempt may succeed.
+            _LOG.warning("The claim record of run %s cannot be read: %s", run_id, error)
             return None
         except (ValueError, LookupError, TypeError, RecursionError, ScheduleError) as error:
-            _LOG.warning("The note of the item of run %s cannot be read and is removed: %s", run_id, error)
+            _LOG.warning("The claim record of run %s cannot be read and is removed: %s", run_id, error)
         self.remove(run_id)
         return None
 
@@ -281,14 +281,14 @@ class ClaimNotes:
         except FileNotFoundError:
             return  # There is not even a folder.
         except OSError as error:
-            _LOG.warning("The note of the item of run %s cannot be removed: %s", run_id, error)
+            _LOG.warning("The claim record of run %s cannot be removed: %s", run_id, error)
 
     def _path(self, run_id: str) -> Path:
         return self._folder / f"{run_id}{_SUFFIX}"
 
 
 class RunNote:
-    """A run's claim record, as its source sees it."""
+    """A run's claim record, as used by its source."""
 
     def __init__(self, notes: ClaimNotes, source: WorkSource, item_id: str, run_id: str) -> None:
         self._notes = notes
@@ -300,7 +300,7 @@ class RunNote:
         return self._kept.claim.key
 
     def begin(self) -> None:
-        """Record that the item may be ours from now on."""
+        """Record that a claim of the item begins."""
         self._notes.write(self.key, self._kept)
         self.has_begun = True
 
