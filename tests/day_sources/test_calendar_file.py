@@ -96,17 +96,17 @@ def test_lines_may_be_folded_and_end_in_any_way(tmp_path: Path, ends: str) -> No
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "is not a whole calendar: its end is missing"),
+        (b"", "is incomplete: END:VCALENDAR is missing"),
         (b"hello", "is damaged: line 1 cannot be read: 'hello'"),
         (b"BEGIN:VEVENT\nEND:VEVENT", "is not a calendar: it does not begin with BEGIN:VCALENDAR"),
-        (b"BEGIN:VCALENDAR\nBEGIN:VEVENT\n", "is not a whole calendar: its end is missing"),
-        (b"BEGIN:VCALENDAR\nEND:VEVENT\n", "is damaged: line 2 ends what did not begin"),
+        (b"BEGIN:VCALENDAR\nBEGIN:VEVENT\n", "is incomplete: END:VCALENDAR is missing"),
+        (b"BEGIN:VCALENDAR\nEND:VEVENT\n", "is damaged: line 2 has an END without a BEGIN"),
         (b"BEGIN:VCALENDAR\n\nrubbish\nEND:VCALENDAR", "is damaged: line 3 cannot be read: 'rubbish'"),
         (
             b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;A\nEND:VEVENT\nEND:VCALENDAR",
             "line 3 cannot be read: 'DTSTART;A'",
         ),
-        (b"\xff\xfe\x00", "is not a calendar: it is no UTF-8 text"),
+        (b"\xff\xfe\x00", "is not a calendar: it isn't UTF-8 text"),
     ],
 )
 def test_a_broken_file_is_refused_with_a_sentence(tmp_path: Path, content: bytes, why: str) -> None:
@@ -116,10 +116,10 @@ def test_a_broken_file_is_refused_with_a_sentence(tmp_path: Path, content: bytes
 @pytest.mark.parametrize(
     ("event", "why"),
     [
-        ("DTSTART:tomorrow", "'tomorrow' is no date (in the event of line 2)"),
-        ("DTSTART:20261332", "'20261332' is no date (in the event of line 2)"),
-        ("DTSTART:15991231", "'15991231' lies too far back (in the event of line 2)"),
-        ("DTSTART:20261224T090000\nDURATION:long", "'long' is no duration (in the event of line 2)"),
+        ("DTSTART:tomorrow", "'tomorrow' is not a date (in the event of line 2)"),
+        ("DTSTART:20261332", "'20261332' is not a date (in the event of line 2)"),
+        ("DTSTART:15991231", "'15991231' is too far in the past (in the event of line 2)"),
+        ("DTSTART:20261224T090000\nDURATION:long", "'long' is not a duration (in the event of line 2)"),
         (
             "DTSTART:20261224\nRRULE:FREQ=SECONDLY",
             "is not supported: 'FREQ=SECONDLY' (in the event of line 2)",
@@ -183,7 +183,7 @@ def test_a_file_of_nothing_but_beginnings_is_refused_soon(tmp_path: Path) -> Non
     assert process_time() - begun < 10
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name, why in (("pipe", "is not a file"), ("none", "cannot be read: No such file or directory")):
         with pytest.raises(ScheduleError, match=why):

@@ -271,7 +271,7 @@ def _say_webhooks(scheduler: Scheduler) -> tuple[Mark, str]:
     return found.mark, found.what
 
 
-def test_what_is_open_is_said(scheduler: Scheduler) -> None:
+def test_the_state_of_webhooks_is_described(scheduler: Scheduler) -> None:
     assert _say_webhooks(scheduler) == (Mark.FINE, "Webhooks: off.")
     scheduler.add_job("deploy", OnWebhook())
     assert _say_webhooks(scheduler) == (Mark.LOOK, "Webhooks: off (1 job with a webhook).")

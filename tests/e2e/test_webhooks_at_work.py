@@ -56,7 +56,7 @@ def _has(accepted: dict[int, str], least: int) -> bool:
     return len(accepted) >= least
 
 
-def test_what_was_accepted_runs_once_although_the_daemon_is_killed(house: House) -> None:
+def test_an_accepted_request_runs_once_even_if_the_daemon_is_killed(house: House) -> None:
     port, token = _open(house)
     accepted: dict[int, str] = {}
 
@@ -89,7 +89,7 @@ def test_what_was_accepted_runs_once_although_the_daemon_is_killed(house: House)
     assert {run.outcome for run in runs.values()} <= {Outcome.SUCCESS, Outcome.INTERRUPTED}
 
 
-def test_the_terminal_says_what_is_open(house: House) -> None:
+def test_the_terminal_shows_the_state_of_webhooks(house: House) -> None:
     port, token = _open(house)
     house.start(_DAEMON)
     until(lambda: house.scheduler.webhooks.status().is_listening)

@@ -93,7 +93,7 @@ def test_every_missed_time_runs_once_over_crashes(bench: Bench) -> None:
     assert bench.job(job_id).next_run_at == START + 5 * _HOUR
 
 
-def test_what_is_missed_while_catching_up_joins_the_pending_times(bench: Bench) -> None:
+def test_times_missed_while_catching_up_become_pending(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=_ALL)
     bench.tick()
     bench.crash()

@@ -84,7 +84,7 @@ def test_a_saved_job_keeps_to_the_days_of_its_file(bench: Bench, days: Path) -> 
     assert [found.slot_at for found in bench.tick(3 * _DAY)] == [_NINE + 2 * _DAY]
 
 
-def test_what_cannot_be_read_is_refused_at_save(bench: Bench, tmp_path: Path, days: Path) -> None:
+def test_an_unreadable_calendar_file_is_refused_at_save(bench: Bench, tmp_path: Path, days: Path) -> None:
     gone = tmp_path / "gone.ics"
     with pytest.raises(ScheduleError, match="cannot be read: No such file or directory") as error:
         bench.scheduler.add_job("tea", _without(gone))
@@ -99,7 +99,7 @@ def test_what_cannot_be_read_is_refused_at_save(bench: Bench, tmp_path: Path, da
     assert [stored.source for stored in bench.scheduler._store.day_sources.all()] == [f"ics {days}"]
 
 
-def test_days_are_refreshed_daily_and_jobs_planned_anew(bench: Bench, days: Path) -> None:
+def test_days_are_refreshed_daily_and_jobs_replanned(bench: Bench, days: Path) -> None:
     job_id = bench.scheduler.add_job("tea", _without(days))
     bench.tick()
     assert _next(bench, job_id) == _NINE
@@ -127,7 +127,7 @@ def test_the_last_days_stay_while_a_file_cannot_be_read(bench: Bench, days: Path
     ]
     said = " ".join(bench.scheduler.jobs.why(job_id).sentences)
     assert "can't be refreshed: the calendar file" in said
-    assert "stay in force." in said
+    assert "are still used." in said
     _written(days, 4)
     _refresh(bench)
     assert "can't be refreshed" not in " ".join(bench.scheduler.jobs.why(job_id).sentences)
@@ -146,7 +146,7 @@ def test_a_job_without_days_ahead_waits_for_more(bench: Bench, days: Path) -> No
     assert _next(bench, job_id) == _NINE + 5 * _DAY
 
 
-def test_another_job_with_the_same_file_is_planned_anew_at_a_save(bench: Bench, days: Path) -> None:
+def test_a_save_replans_other_jobs_with_the_same_calendar_file(bench: Bench, days: Path) -> None:
     first = bench.scheduler.add_job("first", _without(days))
     assert _next(bench, first) == _NINE
     _written(days, 0)
@@ -170,7 +170,7 @@ def test_days_that_no_job_has_are_forgotten(bench: Bench, days: Path) -> None:
     assert bench.scheduler._store.day_sources.all() == []
 
 
-def test_a_fault_of_a_library_is_told_and_changes_nothing(
+def test_a_fault_of_a_library_is_stored_and_the_days_stay(
     bench: Bench, days: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_source: str, _now_ms: int) -> frozenset[date]:
@@ -186,7 +186,7 @@ def test_a_fault_of_a_library_is_told_and_changes_nothing(
     ]
 
 
-def test_why_names_the_day_that_was_left_out_or_moved(bench: Bench, days: Path) -> None:
+def test_why_names_the_excluded_or_moved_day(bench: Bench, days: Path) -> None:
     _written(days, 1)
     job_id = bench.scheduler.add_job("tea", _without(days))
     run = bench.tick(10 * 3_600_000)[0]

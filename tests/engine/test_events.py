@@ -97,7 +97,7 @@ def _waits(bench: Bench) -> list[str]:
 # --- One run for each event ----------------------------------------------------------------------------
 
 
-def test_an_event_starts_a_run_with_what_it_brings(bench: Bench) -> None:
+def test_an_event_starts_a_run_with_its_input(bench: Bench) -> None:
     _add(bench)
     run_id = _happen(bench, content=b"hello")
     (run,) = bench.tick()
@@ -207,7 +207,7 @@ def test_an_event_that_overlaps_is_skipped_if_the_schedule_says_so(bench: Bench,
     assert bench.scheduler.runs.input(skipped.id) == b"seen"
 
 
-def test_the_latest_event_takes_the_place_of_the_one_that_waits(bench: Bench) -> None:
+def test_the_latest_event_replaces_the_waiting_one(bench: Bench) -> None:
     _add(bench, Several((Entry(_CALL, on_overlap=Overlap.LATEST),)))
     _happen(bench, "1", key="1")
     (first,) = bench.tick()
@@ -223,7 +223,7 @@ def test_the_latest_event_takes_the_place_of_the_one_that_waits(bench: Bench) ->
 # --- Counted like slots --------------------------------------------------------------------------------
 
 
-def test_a_failed_event_is_tried_again_with_what_it_was_given(bench: Bench) -> None:
+def test_a_failed_event_is_retried_with_the_same_parameters_and_input(bench: Bench) -> None:
     _add(bench, policy=Policy(retry=Retry(attempts=1, delay_ms=_MINUTE)))
     _happen(bench, content=b"again")
     (first,) = bench.tick()

@@ -162,7 +162,7 @@ def test_a_job_without_a_next_run_is_refused(bench: Bench) -> None:
             bench.scheduler.skip_next(job_id)
 
 
-def test_an_assistant_takes_back_only_what_an_assistant_asked(bench: Bench) -> None:
+def test_an_assistant_cancels_only_skips_of_assistants(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     assistant = Assistant(bench.scheduler, "test")
     assistant.skip_next(job_id)

@@ -151,7 +151,7 @@ def test_a_token_is_kept_with_its_source(scheduler: Scheduler) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "name a field to change"),
+        ({}, "give a field to change"),
         ({"enabled": True}, "can't be changed; these can: name, schedule"),
         ({"metadata": {}}, "can't be changed"),
         ({"action": []}, "action: must be an object"),

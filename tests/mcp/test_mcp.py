@@ -535,7 +535,7 @@ def test_half_a_character_does_not_end_the_connection() -> None:
     assert answer.structured_content == {"output": "a\\ud800b"}
 
 
-def test_an_assistant_skips_the_next_run_and_takes_it_back(scheduler: Scheduler) -> None:
+def test_an_assistant_skips_the_next_run_and_cancels_the_skip(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Every("15m"))
     skipped = call(scheduler, "skip_next_run", job="job")
     assert skipped["said"] == "The next scheduled run of job will be skipped and recorded as skipped."

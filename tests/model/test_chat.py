@@ -80,7 +80,7 @@ def test_names_are_known_in_any_case_and_only_with_their_sign() -> None:
     assert not is_permitted(people, "5", "anna")
 
 
-def test_a_bot_listens_while_nothing_keeps_it_from_that() -> None:
+def test_a_bot_listens_unless_it_has_a_fault() -> None:
     state = BotState(name="family", token_at=0, identity="@halo")
     status = BotStatus(bot=_bot(), state=state, is_running=True, jobs=("deploy",))
     assert status.is_listening

@@ -10,7 +10,7 @@ from halo_scheduler.model.schedules import combine, schedules_from_list
 _QUEUED = {"kind": "every", "every": "15m", "on_overlap": "queue"}
 
 
-def test_what_happens_on_overlap_is_read_and_written() -> None:
+def test_the_overlap_policy_is_read_and_written() -> None:
     found = schedules_from_list([_QUEUED, {"kind": "cron", "cron": "0 9 * * *"}])
 
     assert isinstance(found, Several)

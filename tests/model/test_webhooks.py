@@ -20,7 +20,7 @@ from halo_scheduler.model.webhooks import (
 _PLACE = Place("127.0.0.1", 8787)
 
 
-def test_a_token_has_128_bits_beside_what_is_shown_of_it() -> None:
+def test_a_token_has_128_secret_bits() -> None:
     token = new_token()
     assert is_token(token)
     assert (len(token), token_id(token)) == (44, token[:12])

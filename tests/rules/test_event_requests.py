@@ -48,7 +48,7 @@ def _requests(store: Store) -> list[Request]:
     return store.requests.events()
 
 
-def test_an_event_becomes_a_request_with_what_it_brings(bench: Bench, store: Store) -> None:
+def test_an_event_becomes_a_request_with_its_input(bench: Bench, store: Store) -> None:
     _add(bench)
     found = _accept(store, content=b"hello")
     (request,) = _requests(store)

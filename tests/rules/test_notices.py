@@ -298,7 +298,7 @@ def _gap(began: str, ended: str, kind: GapKind = GapKind.OFF) -> Gap:
     )
 
 
-def test_an_event_that_is_not_watched_as_it_should_be_is_told() -> None:
+def test_trouble_with_watching_an_event_is_notified() -> None:
     situation = _situation(_JOB)._replace(watch_trouble="~/in cannot be read: permission denied")
     assert watch_notice(_JOB, situation, Settings()) == Notice(
         kind=NoticeKind.TROUBLED,

@@ -123,14 +123,12 @@ def _told(schedule: Several, at: str) -> list[str]:
         ({"only": ("weekdays",), "shift": Shift.NEXT}, "2026-12-26", "2026-12-28 it is not a weekday"),
     ],
 )
-def test_a_time_on_another_day_is_left_out_or_moved_for_a_reason(
-    calendar: dict[str, Any], at: str, why: str
-) -> None:
+def test_an_excluded_or_moved_time_has_a_reason(calendar: dict[str, Any], at: str, why: str) -> None:
     assert _told(_schedule(_DAILY, **calendar), f"{at}T09:00Z") == [why]
 
 
 @pytest.mark.usefixtures("machine_in_utc")
-def test_times_before_the_first_and_after_the_last_day_are_left_out() -> None:
+def test_times_before_the_first_and_after_the_last_day_are_excluded() -> None:
     schedule = Several(
         (
             Entry(_DAILY, from_date="2026-12-24", until_date="2026-12-26"),
@@ -182,7 +180,7 @@ def test_a_moved_time_knows_where_it_was() -> None:
         ("holiday DE", "cannot read the day 'holiday DE'; write weekdays, weekends"),
     ],
 )
-def test_what_is_no_source_is_refused(item: str, said: str) -> None:
+def test_an_invalid_source_of_days_is_refused(item: str, said: str) -> None:
     with pytest.raises(ScheduleError) as error:
         Calendar(excluded=(item,))
     assert said in error.value.message

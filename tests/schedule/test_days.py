@@ -47,7 +47,7 @@ def _date(at: int) -> str:
     return datetime.fromtimestamp(at / 1_000, UTC).strftime("%m-%d")
 
 
-def test_times_on_other_days_are_left_out() -> None:
+def test_times_on_other_days_are_excluded() -> None:
     assert _days(_PAYDAY, _WORK, 5) == ["01-01", "04-01", "05-01", "06-01", "07-01"]
     assert _days(_PAYDAY, Calendar(excluded=("weekdays",)), 3) == ["02-01", "03-01", "08-01"]
     assert _days(_PAYDAY, Calendar(excluded=("2026-02-01", "2026-04-01")), 3) == ["01-01", "03-01", "05-01"]

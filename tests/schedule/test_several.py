@@ -445,7 +445,7 @@ def test_the_json_form_is_a_list_of_schedules_with_keys() -> None:
 
 
 @given(_SEVERAL, st.lists(st.tuples(_INSTANTS, st.sampled_from(_DAYS)), min_size=2, max_size=8))
-def test_what_is_remembered_never_changes_an_answer(several: Several, asked: list[tuple[int, int]]) -> None:
+def test_the_cache_never_changes_a_result(several: Several, asked: list[tuple[int, int]]) -> None:
     for now_ms, anchor_at in asked:
         # An equal value that nothing is known about yet.
         fresh = Several(several.entries)
@@ -491,7 +491,7 @@ def test_another_zone_of_the_computer_moves_remembered_times(monkeypatch: pytest
     assert next_run(several, _NINE) == _NOON - 2 * HOUR_MS
 
 
-def test_only_so_many_jobs_with_several_schedules_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_jobs_with_several_schedules_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     known: dict[tuple[int, int], object] = {}
     monkeypatch.setattr(entries_module, "_upcoming", known)
     monkeypatch.setattr(entries_module, "_MOST_REMEMBERED", 3)

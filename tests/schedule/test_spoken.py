@@ -386,5 +386,5 @@ def test_a_long_phrase_is_refused() -> None:
         ),
     ],
 )
-def test_days_that_are_left_out_are_read(phrase: str, words: str) -> None:
+def test_excluded_days_are_read(phrase: str, words: str) -> None:
     assert describe(parse_schedule(phrase, now_ms=_NOW)) == words

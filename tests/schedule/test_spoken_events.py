@@ -67,7 +67,7 @@ def test_events_and_times_can_share_one_phrase() -> None:
     [
         ("when pigs fly", "this event is not understood"),
         ("when a pdf appears", "this event is not understood"),
-        ("when a file appears in Inbox", "“Inbox” is no folder to watch: it must be an absolute path"),
+        ("when a file appears in Inbox", "cannot watch the folder “Inbox”: it must be an absolute path"),
         ("when anna writes to family/direct", "name people by their id or @name"),
         ("when 12 writes to Family", "and a bot with a conversation"),
         ("soon after login", "“soon” is not a length of time"),

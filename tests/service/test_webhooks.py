@@ -98,7 +98,7 @@ def test_assistants_neither_see_nor_make_addresses(bench: Bench) -> None:
             bench.scheduler.settings.change(webhooks=True)
 
 
-def test_what_a_dead_listener_wrote_is_not_believed(bench: Bench) -> None:
+def test_the_state_of_a_dead_listener_is_ignored(bench: Bench) -> None:
     _add(bench)
     bench.scheduler.settings.change(webhooks=True)
     state = ListenerState(place=_PLACE, since=bench.clock.now_ms())

@@ -98,7 +98,7 @@ def test_cron_neither_stops_a_run_nor_gives_up() -> None:
 
 def test_variables_that_cron_does_not_expand_are_reported_once() -> None:
     first, second = _read("PATH=$HOME/bin\n@daily x\n@daily y").jobs
-    assert first.notes == ("PATH=$HOME/bin is taken as it is: no $ is filled in there",)
+    assert first.notes == ("PATH=$HOME/bin is used literally: cron does not expand $ there",)
     assert second.notes == ()
 
 

@@ -65,7 +65,7 @@ def test_a_message_that_is_delivered_twice_is_one_run_with_one_answer(room: Chat
     assert room.texts.count("done") == 1
 
 
-def test_others_start_nothing_get_no_answer_and_are_listed(room: ChatRoom) -> None:
+def test_others_start_no_run_get_no_reply_and_are_listed(room: ChatRoom) -> None:
     room.add("deploy", DIRECT, "@anna")
     room.open()
     room.write("let me in", EVE)
@@ -90,7 +90,7 @@ def test_only_the_newest_strangers_are_remembered(room: ChatRoom) -> None:
     assert len(room.bench.scheduler.chat.strangers("family")) == 20
 
 
-def test_people_permitted_for_the_bot_may_start_what_names_nobody(room: ChatRoom) -> None:
+def test_people_permitted_for_the_bot_may_start_jobs_without_their_own_list(room: ChatRoom) -> None:
     chat_part = room.bench.scheduler.chat
     with pytest.raises(ScheduleError, match="nobody is permitted to start it"):
         room.bench.scheduler.add_job("deploy", OnChat(DIRECT))
@@ -190,7 +190,7 @@ def test_a_message_that_was_written_before_its_job_was_made_does_not_count(room:
     assert room.inputs() == ["new"]
 
 
-def test_what_was_written_while_no_engine_ran_is_started_unless_the_job_does_not_catch_up(
+def test_messages_from_times_without_an_engine_start_runs_if_the_job_catches_up(
     room: ChatRoom,
 ) -> None:
     room.add("late")
@@ -243,7 +243,7 @@ def test_what_is_answered(room: ChatRoom, printed: str, how: dict[str, Outcome],
     room.is_told(text)
 
 
-def test_an_answer_is_cut_to_what_the_service_allows(room: ChatRoom) -> None:
+def test_a_reply_is_shortened_to_the_limit_of_the_service(room: ChatRoom) -> None:
     room.add()
     room.open()
     room.write("go")
@@ -285,7 +285,7 @@ def test_an_answer_that_cannot_be_sent_is_sent_later(room: ChatRoom) -> None:
     until(lambda: room.store.chat.next_reply_at("family") is None)
 
 
-def test_an_answer_is_given_up_after_a_day(room: ChatRoom, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_reply_is_dropped_after_a_day(room: ChatRoom, caplog: pytest.LogCaptureFixture) -> None:
     room.open()
     room.store.chat.append_reply("family", "100", "1", "old", room.bench.clock.now_ms() - 86_400_000)
     room.server.answers = [(400, {"description": "chat not found"})]
@@ -305,7 +305,7 @@ def test_only_the_newest_answers_wait(room: ChatRoom) -> None:
 # --- Waiting -------------------------------------------------------------------------------------------
 
 
-def test_a_job_that_is_paused_or_disabled_takes_no_message(room: ChatRoom) -> None:
+def test_a_paused_or_disabled_job_refuses_messages(room: ChatRoom) -> None:
     room.add("paused")
     room.add("off", enabled=False)
     room.bench.scheduler.pause_job("paused")
@@ -316,7 +316,7 @@ def test_a_job_that_is_paused_or_disabled_takes_no_message(room: ChatRoom) -> No
     assert room.inputs("paused") == room.inputs("off") == []
 
 
-def test_the_sender_is_told_once_what_the_run_waits_for(room: ChatRoom) -> None:
+def test_the_sender_gets_one_reply_with_what_the_run_waits_for(room: ChatRoom) -> None:
     room.add()
     room.open()
     room.write("one")
@@ -335,7 +335,7 @@ def test_the_sender_is_told_once_what_the_run_waits_for(room: ChatRoom) -> None:
     assert len(room.texts) == 3
 
 
-def test_an_event_that_is_skipped_while_the_job_runs_is_told(room: ChatRoom) -> None:
+def test_an_event_skipped_while_the_job_runs_gets_a_reply(room: ChatRoom) -> None:
     event = Entry(OnChat(DIRECT, (ANNA_ID,)), on_overlap=Overlap.SKIP)
     room.bench.scheduler.add_job("deploy", Several((event,)), job_id="deploy")
     room.open()
@@ -345,7 +345,7 @@ def test_an_event_that_is_skipped_while_the_job_runs_is_told(room: ChatRoom) -> 
     room.is_told("deploy is still running. Write again when it is done.")
 
 
-def test_a_message_that_a_later_one_replaces_is_told(room: ChatRoom) -> None:
+def test_a_replaced_message_gets_a_reply(room: ChatRoom) -> None:
     event = Entry(OnChat(DIRECT, (ANNA_ID,)), on_overlap=Overlap.LATEST)
     room.bench.scheduler.add_job("deploy", Several((event,)), job_id="deploy")
     room.open()
@@ -371,7 +371,7 @@ def test_messages_beyond_those_that_wait_are_refused(room: ChatRoom, monkeypatch
 # --- Floods --------------------------------------------------------------------------------------------
 
 
-def test_a_flood_of_one_person_is_limited_and_told_once(room: ChatRoom) -> None:
+def test_a_flood_of_one_person_is_limited_with_one_reply(room: ChatRoom) -> None:
     room.add("deploy", f"family/{_GROUP}", ANNA_ID, "200")
     room.open()
     for number in range(300):
@@ -469,7 +469,7 @@ def test_of_several_open_questions_the_one_replied_to_is_answered(room: ChatRoom
     room.is_told(WHICH_QUESTION)
 
 
-def test_a_message_that_replies_to_nothing_is_no_answer_in_a_group(room: ChatRoom) -> None:
+def test_a_message_in_a_group_without_reply_is_no_answer(room: ChatRoom) -> None:
     room.add("deploy", f"family/{_GROUP}")
     room.open()
     room.write("go", chat=_GROUP)
@@ -493,7 +493,7 @@ def test_who_listens_is_known(room: ChatRoom) -> None:
     assert status.is_listening
 
 
-def test_a_wrong_token_is_told_to_the_jobs_and_tried_again_later(bench: Bench) -> None:
+def test_a_wrong_token_is_reported_on_the_jobs_and_retried(bench: Bench) -> None:
     with TelegramServer() as server:
         server.answers = [(401, {"ok": False, "description": "Unauthorized"})]
         room = ChatRoom(bench, server)
@@ -510,7 +510,7 @@ def test_a_wrong_token_is_told_to_the_jobs_and_tried_again_later(bench: Bench) -
         room.close()
 
 
-def test_after_a_fault_it_goes_on_where_it_was(room: ChatRoom) -> None:
+def test_listening_continues_at_the_last_position_after_a_fault(room: ChatRoom) -> None:
     room.add()
     room.open()
     room.write("one")
@@ -524,7 +524,7 @@ def test_after_a_fault_it_goes_on_where_it_was(room: ChatRoom) -> None:
     assert status.is_listening
 
 
-def test_what_cannot_be_stored_is_received_again(room: ChatRoom) -> None:
+def test_messages_that_cannot_be_stored_are_received_again(room: ChatRoom) -> None:
     room.add()
     room.open()
     failures = [StoreUnavailableError("the disk is full")]
@@ -561,7 +561,7 @@ def test_a_message_that_cannot_be_processed_does_not_keep_the_others(
     assert "Processing messages to the bot family failed." in caplog.text
 
 
-def test_what_cannot_be_stored_of_a_text_is_replaced(room: ChatRoom) -> None:
+def test_characters_that_cannot_be_stored_are_replaced(room: ChatRoom) -> None:
     room.add()
     room.open()
     room.write("a\ud800b\0c")
@@ -581,14 +581,14 @@ def test_an_empty_answer_is_refused_with_the_reason(room: ChatRoom) -> None:
     assert "the answer is empty" in room.texts[1]
 
 
-def test_the_retry_of_a_failed_run_is_told_and_answered(room: ChatRoom) -> None:
+def test_the_retry_of_a_failed_run_is_announced_and_gets_a_reply(room: ChatRoom) -> None:
     room.add(policy=Policy(retry=Retry(attempts=1, delay_ms=60_000)))
     room.open()
     room.write("go")
     run = room.run()
     room.bench.clock.advance(10_000)
     room.end(run, outcome=Outcome.FAILURE)
-    room.is_told("deploy failed and is tried again in 1 min. The answer will be posted here.")
+    room.is_told("deploy failed and will be retried in 1 min. The answer will be posted here.")
     room.bench.clock.advance(60_000)
     room.end(room.run(), "now it works")
     room.is_told("now it works")
@@ -607,7 +607,7 @@ def test_a_removed_bot_is_forgotten_with_its_token(room: ChatRoom) -> None:
     assert room.bench.scheduler.chat.test("family") == f"@{BOT['username']}"
 
 
-def test_a_missing_package_or_service_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_or_service_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     bot = ChatBot(name="work", service=ChatServiceName.SLACK, secret=_NAME)
     monkeypatch.setitem(chat.SERVICES, bot.service, "halo_scheduler.triggers.nonsense")
     with pytest.raises(ChatFault, match="this version doesn't support Slack"):

@@ -106,7 +106,7 @@ def test_a_proxy_that_refuses_is_quoted_without_its_password(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("again", [b"", b"X"])
-def test_a_handshake_without_end_is_given_up(again: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_handshake_times_out(again: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_socket, "_FOR_HANDSHAKE_S", 0.3)
     with (
         bad_server(trickles(b"HTTP/1.1 101 OK\r\n", again, pause_s=0.02)) as server,
@@ -149,7 +149,7 @@ def _two_and_the_end(connection: ServerConnection) -> None:
         connection.socket.sendall(b"".join(connection.protocol.data_to_send()))
 
 
-def test_what_came_before_the_end_is_received_but_cannot_be_answered() -> None:
+def test_data_before_the_end_is_received_but_gets_no_response() -> None:
     with open_sockets(_two_and_the_end) as site, _link().socket(site.url) as connection:
         assert connection.receive(LONG_S) == {"n": 1}
         with pytest.raises(SocketClosedError) as caught:
@@ -165,7 +165,7 @@ def _pings(connection: ServerConnection) -> None:
         connection.ping()
 
 
-def test_a_flood_of_pings_delays_nobody_and_can_be_ended() -> None:
+def test_a_flood_of_pings_delays_no_other_thread_and_can_be_closed() -> None:
     link = _link()
     ended: list[ChatFault] = []
 

@@ -117,7 +117,7 @@ def test_a_mention_in_front_is_taken_off(site: DiscordSite, written: str, read: 
         {"channel_id": 5},
     ],
 )
-def test_what_no_person_wrote_does_not_count(site: DiscordSite, fields: dict[str, Any]) -> None:
+def test_messages_that_no_person_wrote_are_ignored(site: DiscordSite, fields: dict[str, Any]) -> None:
     with hearing(_bot(site)) as heard:
         _wait_until_ready(heard)
         site.post("no", **fields)
@@ -131,7 +131,7 @@ def test_what_no_person_wrote_does_not_count(site: DiscordSite, fields: dict[str
         assert heard.next().text == "last"
 
 
-def test_an_answer_to_the_bot_belongs_to_what_the_bot_had_answered(site: DiscordSite) -> None:
+def test_a_reply_to_the_bot_belongs_to_the_thread_of_the_first_message(site: DiscordSite) -> None:
     ours = {"id": "50", "author": {"id": BOT}, "message_reference": {"message_id": "40"}}
     theirs = {"id": "51", "author": {"id": "1"}, "message_reference": {"message_id": "41"}}
     with hearing(_bot(site)) as heard:
@@ -185,7 +185,7 @@ def test_a_restart_loses_no_message(site: DiscordSite) -> None:
     assert len(site.identified) == 1
 
 
-def test_what_could_not_be_stored_comes_again(site: DiscordSite) -> None:
+def test_messages_that_were_not_stored_are_received_again(site: DiscordSite) -> None:
     with hearing(_bot(site)) as heard:
         _wait_until_ready(heard)
         heard.is_store_away = True
@@ -248,7 +248,7 @@ def test_other_close_codes_only_end_the_connection(site: DiscordSite, code: int)
         assert heard.next().text == "here"
 
 
-def test_a_session_is_looked_for_elsewhere_if_nobody_answers_where_it_was(site: DiscordSite) -> None:
+def test_a_session_falls_back_to_the_main_address_if_its_own_does_not_answer(site: DiscordSite) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         site.resume_url = f"ws://127.0.0.1:{closed.getsockname()[1]}"
     bot = _bot(site)
@@ -284,7 +284,9 @@ def test_an_unreadable_state_counts_as_none(site: DiscordSite, state: str) -> No
 # --- Heartbeats ----------------------------------------------------------------------------------------------
 
 
-def test_heartbeats_say_what_was_received(site: DiscordSite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heartbeats_contain_the_last_sequence_number(
+    site: DiscordSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(discord, "_SHORTEST_HEARTBEAT_S", 0.05)
     site.interval_ms = 50
     with hearing(_bot(site)) as heard:
@@ -356,7 +358,7 @@ def test_a_very_short_interval_is_not_kept(site: DiscordSite, monkeypatch: pytes
         (4014, "switch on Message Content Intent"),
     ],
 )
-def test_what_somebody_must_put_right_is_final(site: DiscordSite, code: int, said: str) -> None:
+def test_faults_that_need_a_person_are_final(site: DiscordSite, code: int, said: str) -> None:
     site.close_codes = [code]
     with hearing(_bot(site)) as heard:
         fault = heard.fault()
@@ -393,7 +395,7 @@ def test_no_new_session_is_begun_when_discord_allows_no_more(site: DiscordSite) 
     "ready",
     [{"session_id": None}, {"session_id": "a b"}, {"resume_gateway_url": 5}, {"user": {}}, {"user": []}],
 )
-def test_a_session_without_what_it_needs_is_a_fault(site: DiscordSite, ready: dict[str, Any]) -> None:
+def test_a_session_with_missing_fields_is_a_fault(site: DiscordSite, ready: dict[str, Any]) -> None:
     site.ready = ready
     with hearing(_bot(site)) as heard:
         assert "without an id" in str(heard.fault())
@@ -485,7 +487,7 @@ def test_no_fault_repeats_the_token() -> None:
 
 
 @pytest.mark.parametrize("token", ["", " ", "a b", "a\nb"])
-def test_what_is_no_token_is_refused(token: str) -> None:
+def test_a_malformed_token_is_refused(token: str) -> None:
     with pytest.raises(ChatFault, match="the token for Discord") as caught:
         discord.open_service(token)
     assert caught.value.is_final
@@ -494,7 +496,7 @@ def test_what_is_no_token_is_refused(token: str) -> None:
 # --- Replies -------------------------------------------------------------------------------------------------
 
 
-def test_a_reply_refers_to_its_message_and_calls_nobody(site: DiscordSite) -> None:
+def test_a_reply_refers_to_its_message_and_mentions_nobody(site: DiscordSite) -> None:
     _bot(site).send(CHANNEL, "40", "done")
     (call,) = site.called(f"POST /channels/{CHANNEL}/messages")
     assert call.body == {

@@ -39,7 +39,7 @@ def _has_seen(house: House) -> bool:
     return bool(house.scheduler._store.watch_states.of_jobs([job.id for job in house.scheduler.list_jobs()]))
 
 
-def test_a_file_starts_a_run_that_is_given_its_path(house: House) -> None:
+def test_a_file_starts_a_run_with_its_path_as_input(house: House) -> None:
     inbox = _watch(house)
     house.start()
     until(lambda: _has_seen(house))

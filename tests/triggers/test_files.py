@@ -169,7 +169,7 @@ def test_a_new_file_is_reported_with_its_path_once_it_has_settled(desk: _Desk) -
     assert desk.store.inputs == [f"{desk.folder}/a\n"]
 
 
-def test_what_was_there_before_is_not_reported(desk: _Desk) -> None:
+def test_existing_files_are_not_reported(desk: _Desk) -> None:
     desk.write("old")
     desk.want()
     desk.settle()
@@ -197,7 +197,7 @@ def test_ten_thousand_files_are_one_report(desk: _Desk) -> None:
     assert [len(names) for names in desk.reported] == [10_001]
 
 
-def test_what_happened_while_no_engine_ran_is_one_report(desk: _Desk) -> None:
+def test_changes_while_no_engine_ran_are_one_report(desk: _Desk) -> None:
     desk.want()
     desk.write("a")
     desk.write("b")
@@ -207,7 +207,7 @@ def test_what_happened_while_no_engine_ran_is_one_report(desk: _Desk) -> None:
     assert [sorted(names) for names in desk.reported] == [["a", "b"]]
 
 
-def test_a_job_that_catches_nothing_up_begins_anew(desk: _Desk) -> None:
+def test_a_job_without_catch_up_ignores_changes_while_no_engine_ran(desk: _Desk) -> None:
     desk.store.catches_up = False
     desk.want()
     desk.write("a")
@@ -231,7 +231,7 @@ def test_a_file_that_has_not_settled_when_the_engine_ends_is_reported_by_the_nex
     assert desk.reported == [["a"]]
 
 
-def test_an_event_that_is_edited_or_resumed_begins_anew(desk: _Desk) -> None:
+def test_an_edited_or_resumed_event_starts_afresh(desk: _Desk) -> None:
     desk.want()
     desk.write("a")
     desk.store.kept.clear()
@@ -244,7 +244,7 @@ def test_an_event_that_is_edited_or_resumed_begins_anew(desk: _Desk) -> None:
     assert desk.reported == [["b.pdf"]], "only the other job had seen it come"
 
 
-def test_other_jobs_do_not_disturb_what_was_seen(desk: _Desk) -> None:
+def test_other_jobs_do_not_affect_the_watch_state(desk: _Desk) -> None:
     desk.want()
     desk.write("a")
     desk.want(job_id="other")
@@ -326,7 +326,7 @@ def test_a_folder_that_is_deleted_and_made_again_is_watched_again(desk: _Desk) -
     assert desk.reported == [["a"]]
 
 
-def test_a_file_deleted_and_written_anew_is_reported_again(desk: _Desk) -> None:
+def test_a_file_deleted_and_created_again_is_reported_again(desk: _Desk) -> None:
     desk.want()
     path = desk.write("a")
     desk.settle()
@@ -360,7 +360,7 @@ def test_a_folder_without_reports_is_polled(desk: _Desk) -> None:
     assert desk.turn() == pytest.approx(9_000, abs=100)
 
 
-def test_an_unreadable_folder_is_told_once_and_tried_again(
+def test_an_unreadable_folder_is_reported_once_and_retried(
     desk: _Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.want()
@@ -382,7 +382,7 @@ def test_an_unreadable_folder_is_told_once_and_tried_again(
     assert desk.reported == [["a"]]
 
 
-def test_trouble_is_told_once_it_can_be_stored(desk: _Desk) -> None:
+def test_trouble_is_reported_once_it_can_be_stored(desk: _Desk) -> None:
     desk.want()
     desk.events.reason = "too many files are watched"
     desk.store.is_out_of_order = True
@@ -421,7 +421,7 @@ def test_a_silent_drive_is_read_on_a_thread_of_its_own(desk: _Desk) -> None:
     assert desk.reported == [["a"]]
 
 
-def test_a_storm_is_looked_at_from_time_to_time(desk: _Desk) -> None:
+def test_a_folder_with_too_many_events_is_polled(desk: _Desk) -> None:
     desk.want()
     desk.write("a")
     desk.hint(count=10_000)
@@ -469,12 +469,14 @@ def _round(desk: _Desk, number: int, wait_ms: int = 2_000) -> int:
     return len(desk.reported)
 
 
-def test_a_job_that_starts_itself_is_slowed_and_told(desk: _Desk) -> None:
+def test_a_job_that_starts_itself_is_delayed_and_reports_trouble(desk: _Desk) -> None:
     desk.want()
     desk.store.is_own_work = True
     assert [_round(desk, number) for number in range(11)] == [*range(1, 11), 10]
     (told,) = desk.store.told
-    assert told.startswith(f"its own runs change the files in {desk.folder} that start it, so it starts less")
+    assert told.startswith(
+        f"its own runs change the files in {desk.folder} that start it, so its starts are delayed"
+    )
     desk.turn(10_000)
     assert len(desk.reported) == 11
     assert _round(desk, 11, 12_000) == 11

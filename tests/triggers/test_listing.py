@@ -136,7 +136,7 @@ def test_too_many_files_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("on", FileEvent)
 @pytest.mark.parametrize("names", [[], [""], ["a"], ["a", "ä ö", os.fsdecode(b"\xff"), "b" * 255]])
-def test_what_was_seen_is_read_back(on: FileEvent, names: list[str]) -> None:
+def test_the_watch_state_is_read_back(on: FileEvent, names: list[str]) -> None:
     event = OnFile("/in", on=on)
     reads_all = on is FileEvent.CHANGES
     known = {name: (2**64 - 1 - index) * reads_all for index, name in enumerate(names)}
@@ -146,11 +146,11 @@ def test_what_was_seen_is_read_back(on: FileEvent, names: list[str]) -> None:
 @pytest.mark.parametrize(
     "other", [OnFile("/out"), OnFile("/in", "*.pdf"), OnFile("/in", on=FileEvent.VANISHES)]
 )
-def test_what_was_seen_for_another_event_is_unknown(other: OnFile) -> None:
+def test_the_watch_state_of_another_event_is_ignored(other: OnFile) -> None:
     assert unpack(other, pack(OnFile("/in"), {"a": 0}, 1)) is None
 
 
-def test_another_time_of_settling_keeps_what_was_seen() -> None:
+def test_another_settle_time_keeps_the_watch_state() -> None:
     assert unpack(OnFile("/in", settle="9s"), pack(OnFile("/in"), {"a": 0}, 1)) == ({"a": 0}, 1)
 
 

@@ -150,7 +150,7 @@ def test_without_a_boot_id_no_boot_is_known(desk: _Desk) -> None:
     assert not desk.store.kept
 
 
-def test_what_tells_of_an_event_may_go_and_come_back(desk: _Desk) -> None:
+def test_the_source_of_an_event_may_stop_and_return(desk: _Desk) -> None:
     desk.follow(SessionEvent.WAKE, SessionEvent.NETWORK)
     desk.computer.is_told = False
     desk.rounds.again()
@@ -211,7 +211,7 @@ def test_waking_up_is_reported_each_time(desk: _Desk) -> None:
     assert len({item.event_id for item in desk.store.taken}) == 2
 
 
-def test_one_unlocking_told_in_several_ways_is_one(desk: _Desk) -> None:
+def test_several_signals_of_one_unlock_are_one_event(desk: _Desk) -> None:
     desk.follow(SessionEvent.UNLOCK)
     assert desk.hint(Hint.UNLOCK, Hint.MOUNTS) == ["unlock"]
     desk.clock.advance(400)
@@ -247,13 +247,13 @@ def test_plugging_in_is_reported_also_after_a_time_of_not_knowing(desk: _Desk) -
     assert desk.hint(Hint.POWER) == ["mains"]
 
 
-def test_what_nobody_follows_is_not_reported(desk: _Desk) -> None:
+def test_unwatched_events_are_not_reported(desk: _Desk) -> None:
     desk.follow(SessionEvent.BOOT)
     assert desk.hint(*Hint) == []
     assert not desk.rounds.interest
 
 
-def test_what_cannot_be_stored_is_kept(desk: _Desk) -> None:
+def test_events_that_cannot_be_stored_are_kept(desk: _Desk) -> None:
     desk.follow(SessionEvent.WAKE, SessionEvent.BOOT)
     desk.store.is_out_of_order = True
     desk.hint(Hint.WAKE)
@@ -269,7 +269,7 @@ def test_what_cannot_be_stored_is_kept(desk: _Desk) -> None:
 
 
 @pytest.mark.parametrize("kind", SessionEvent)
-def test_what_cannot_be_observed_is_refused_with_the_reason(
+def test_events_that_cannot_be_observed_are_refused_with_the_reason(
     kind: SessionEvent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computer = _Computer()
@@ -286,7 +286,7 @@ def test_other_events_are_not_judged() -> None:
     assert refusal(OnWebhook()) == ""
 
 
-def test_without_a_bus_only_what_the_kernel_tells_is_observed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_bus_only_kernel_events_are_observed(monkeypatch: pytest.MonkeyPatch) -> None:
     for bus in ("SYSTEM", "SESSION"):
         monkeypatch.setenv(f"DBUS_{bus}_BUS_ADDRESS", "unix:path=/nonexistent")
     monkeypatch.setenv("XDG_SESSION_ID", "7")
@@ -340,7 +340,7 @@ def test_services_are_found(buses: Buses) -> None:
         assert refusal(OnSession(SessionEvent.UNLOCK)) == ""
 
 
-def test_waking_up_is_heard(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
+def test_waking_up_is_detected(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
     with LoginService(buses) as logind:
         watcher.follow([_watched(SessionEvent.WAKE)])
 
@@ -351,7 +351,7 @@ def test_waking_up_is_heard(buses: Buses, store: _Store, watcher: SessionWatcher
         _until_reported(store, sleep, "wake")
 
 
-def test_a_login_is_heard(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
+def test_a_login_is_detected(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
     with LoginService(buses, sessions=("1",)) as logind:
         watcher.follow([_watched(SessionEvent.LOGIN)])
         until(lambda: store.kept)
@@ -361,7 +361,7 @@ def test_a_login_is_heard(buses: Buses, store: _Store, watcher: SessionWatcher) 
 
 
 @pytest.mark.parametrize("way", ["Unlock", "LockedHint"])
-def test_unlocking_is_heard(buses: Buses, store: _Store, watcher: SessionWatcher, way: str) -> None:
+def test_unlocking_is_detected(buses: Buses, store: _Store, watcher: SessionWatcher, way: str) -> None:
     with LoginService(buses, sessions=("1",)) as logind:
         watcher.follow([_watched(SessionEvent.UNLOCK)])
         _until_reported(store, lambda: logind.tell_of_unlocking(way, "1"), "unlock")
@@ -379,9 +379,7 @@ def test_unlocking_of_others_is_not_ours(buses: Buses, store: _Store, watcher: S
         assert "unlock" not in store.kinds
 
 
-def test_what_others_send_in_the_name_of_logind_is_not_believed(
-    buses: Buses, store: _Store, watcher: SessionWatcher
-) -> None:
+def test_forged_signals_of_logind_are_ignored(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
     with LoginService(buses, sessions=("1",)) as logind, Forger(buses) as forger:
         watcher.follow([_watched(SessionEvent.UNLOCK), _watched(SessionEvent.WAKE)])
 
@@ -393,13 +391,13 @@ def test_what_others_send_in_the_name_of_logind_is_not_believed(
         assert "unlock" not in store.kinds
 
 
-def test_a_screen_saver_that_ends_is_heard(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
+def test_the_end_of_a_screen_saver_is_detected(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
     with ScreenSaverService(buses) as saver:
         watcher.follow([_watched(SessionEvent.UNLOCK)])
         _until_reported(store, saver.tell_of_end, "unlock")
 
 
-def test_plugging_in_is_heard(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
+def test_plugging_in_is_detected(buses: Buses, store: _Store, watcher: SessionWatcher) -> None:
     with PowerService(buses, on_battery=True) as upower:
         watcher.follow([_watched(SessionEvent.MAINS)])
         until(lambda: upower.calls.count("GetAll") >= 2)

@@ -93,7 +93,7 @@ def test_times_by_another_computers_clock_do_not_count() -> None:
     assert folder.look(500).next_at == folder.now + 2_000
 
 
-def test_what_appeared_while_nobody_looked_is_reported_at_once() -> None:
+def test_files_that_appeared_while_no_engine_ran_are_reported_at_once() -> None:
     folder = _Folder(known={"old": 0})
     folder.write("a", 1)
     folder.now += 60_000
@@ -148,7 +148,7 @@ def test_a_name_that_was_free_for_a_moment_appears_again() -> None:
     assert folder.take(2_000) == ("a",)
 
 
-def test_a_file_deleted_and_written_anew_between_two_looks_appears() -> None:
+def test_a_file_deleted_and_created_between_two_polls_appears() -> None:
     folder = _Folder(known={"a": 0})
     folder.tracker.forget(["a", "unknown"])
     folder.write("a", 1)
@@ -190,7 +190,7 @@ def test_a_new_file_does_not_change_until_it_has_settled_once() -> None:
     assert folder.take(2_000) == ("a",)
 
 
-def test_a_file_deleted_and_written_anew_soon_has_changed() -> None:
+def test_a_file_deleted_and_created_again_soon_has_changed() -> None:
     folder = _Folder(FileEvent.CHANGES, {"a": 1})
     folder.delete("a")
     folder.take()
@@ -225,7 +225,7 @@ def test_a_file_that_comes_back_soon_has_not_vanished() -> None:
 
 
 @pytest.mark.parametrize("on", FileEvent)
-def test_a_missing_folder_takes_nothing_away(on: FileEvent) -> None:
+def test_a_missing_folder_removes_no_files(on: FileEvent) -> None:
     folder = _Folder(on, {"a": 1})
     files, folder.files, folder.is_there = folder.files, {}, False
     assert not folder.take(60_000)
@@ -235,7 +235,7 @@ def test_a_missing_folder_takes_nothing_away(on: FileEvent) -> None:
 
 
 @pytest.mark.parametrize("on", FileEvent)
-def test_an_empty_folder_of_another_drive_takes_nothing_away(on: FileEvent) -> None:
+def test_an_empty_folder_on_another_drive_removes_no_files(on: FileEvent) -> None:
     folder = _Folder(on, {"a": 1})
     files, folder.files, folder.device = folder.files, {}, 1
     assert not folder.take(60_000)
@@ -255,7 +255,7 @@ def test_files_deleted_with_their_folder_have_vanished() -> None:
     assert folder.take(2_000) == ("a",)
 
 
-def test_news_is_what_differs_from_the_look_before() -> None:
+def test_a_comparison_has_news_only_if_something_differs() -> None:
     folder = _Folder()
     folder.write("a", 1)
     assert folder.look().has_news
@@ -264,7 +264,7 @@ def test_news_is_what_differs_from_the_look_before() -> None:
     assert folder.look(100).has_news
 
 
-def test_how_long_ago_files_changed_is_told_of_some_of_them() -> None:
+def test_the_ages_of_some_changed_files_are_returned() -> None:
     folder = _Folder()
     for number in range(100):
         folder.write(str(number), number)

@@ -104,9 +104,7 @@ def test_slacks_markup_is_read_as_people_see_it(site: SlackSite, written: str, r
         {"ts": "1000000000.000001"},
     ],
 )
-def test_what_no_person_wrote_just_now_is_acknowledged_and_nothing_else(
-    site: SlackSite, fields: dict[str, Any]
-) -> None:
+def test_old_and_automatic_messages_are_only_acknowledged(site: SlackSite, fields: dict[str, Any]) -> None:
     with hearing(_bot(site)) as heard:
         event = {
             "type": "message",
@@ -142,7 +140,7 @@ def test_lone_surrogates_become_question_marks(site: SlackSite) -> None:
         assert heard.next().text == "a?b"
 
 
-def test_a_person_whose_name_slack_does_not_tell_is_called_by_id(site: SlackSite) -> None:
+def test_a_person_without_a_name_on_slack_is_shown_by_id(site: SlackSite) -> None:
     with hearing(_bot(site)) as heard:
         site.post("one", user="U0BEN")
         site.post("two", user="U0BEN")
@@ -150,7 +148,7 @@ def test_a_person_whose_name_slack_does_not_tell_is_called_by_id(site: SlackSite
     assert len(site.called("users.info")) == 1
 
 
-def test_a_name_that_somebody_chose_never_looks_like_a_proved_one(site: SlackSite) -> None:
+def test_a_freely_chosen_name_never_looks_like_a_unique_one(site: SlackSite) -> None:
     site.names[ANN] = "@ \u2003@boss "
     with hearing(_bot(site)) as heard:
         site.post("hello")
@@ -219,7 +217,7 @@ def test_a_new_connection_replaces_one_that_slack_wants_to_end(site: SlackSite, 
         assert heard.next().text == "two"
 
 
-def test_what_was_sent_into_a_lost_connection_comes_over_the_next(site: SlackSite) -> None:
+def test_messages_sent_during_an_interruption_arrive_over_the_next_connection(site: SlackSite) -> None:
     with hearing(_bot(site)) as heard:
         site.post("one")
         assert heard.next().text == "one"
@@ -367,7 +365,7 @@ def test_a_server_that_breaks_the_protocol_is_a_fault(
     assert not fault.is_final
 
 
-def test_a_silent_connection_is_asked_and_then_given_up(
+def test_a_silent_connection_gets_a_ping_and_then_times_out(
     site: SlackSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slack, "_PING_AFTER_S", 0.1)
@@ -475,7 +473,7 @@ def test_an_unreachable_server_is_a_fault_that_says_so(site: SlackSite) -> None:
         ("chat.postMessage", {"ok": False, "error": "is_archived"}, "is archived"),
     ],
 )
-def test_what_somebody_must_put_right_is_final(site: SlackSite, method: str, data: Any, said: str) -> None:
+def test_faults_that_need_a_person_are_final(site: SlackSite, method: str, data: Any, said: str) -> None:
     site.instead[method] = [(200, {}, data)]
     bot = _bot(site)
     use = bot.identity if method != "chat.postMessage" else lambda: bot.send(CHANNEL, "1.000001", "x")

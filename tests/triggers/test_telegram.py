@@ -86,7 +86,7 @@ def test_a_message_is_received_once_and_acknowledged_afterwards(
     assert listening.states[-1].startswith("901@")
 
 
-def test_what_was_not_stored_is_not_acknowledged(server: TelegramServer) -> None:
+def test_a_message_that_was_not_stored_is_not_acknowledged(server: TelegramServer) -> None:
     listening = Listening(server)
     listening.refuses = 1
     server.write("first")
@@ -109,7 +109,7 @@ def test_messages_from_before_the_first_time_do_not_count(server: TelegramServer
     assert [message.text for message in listening.messages] == ["new"]
 
 
-def test_after_a_week_without_messages_the_numbers_begin_anew(server: TelegramServer) -> None:
+def test_update_ids_may_restart_after_a_week_without_messages(server: TelegramServer) -> None:
     server.write("hello")
     listening = Listening(server, "5000@1")
     listening.has(1)
@@ -154,9 +154,7 @@ def test_a_first_name_cannot_pass_for_a_user_name(server: TelegramServer, listen
     assert (listening.messages[0].sender, listening.messages[0].sender_name) == ("666", "Anna")
 
 
-def test_a_reply_belongs_to_the_thread_of_what_it_replies_to(
-    server: TelegramServer, listening: Listening
-) -> None:
+def test_a_reply_goes_to_the_thread_of_its_message(server: TelegramServer, listening: Listening) -> None:
     asked = server.write("hello", chat=-100)
     listening.has(1)
     listening.service.send("-100", str(asked), "which one?")
@@ -215,7 +213,7 @@ def test_an_answer_with_very_many_mentions_is_marked_as_a_whole(server: Telegram
         (502, b"Bad Gateway", "HTTP status 502", (None, False)),
     ],
 )
-def test_what_the_service_refuses_is_said_in_a_sentence(
+def test_a_refusal_by_the_service_becomes_a_sentence(
     server: TelegramServer, status: int, body: Any, sentence: str, then: tuple[float | None, bool]
 ) -> None:
     server.answers = [(status, body)]
@@ -255,13 +253,13 @@ def test_a_server_that_cannot_be_reached_is_named_without_the_token() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "4711:short", f"{TOKEN}/../x", f"{TOKEN}\r\nX: y"])
-def test_what_cannot_be_a_token_is_not_sent(token: str) -> None:
+def test_a_malformed_token_is_not_sent(token: str) -> None:
     with pytest.raises(ChatFault, match="rejects this token") as caught:
         open_service(token)
     assert caught.value.is_final
 
 
-def test_a_listener_is_told_of_another_one(server: TelegramServer, listening: Listening) -> None:
+def test_a_conflicting_listener_is_reported(server: TelegramServer, listening: Listening) -> None:
     until(lambda: bool(server.offsets))
     second = Listening(server)
     until(lambda: listening.fault is not None)

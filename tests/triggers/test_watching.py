@@ -180,7 +180,7 @@ def link(bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher]) -> 
     return stand_in_watchers[0].link
 
 
-def test_a_report_is_stored_with_what_was_seen(bench: Bench, desk: _Desk, link: Link) -> None:
+def test_a_report_is_stored_with_the_watch_state(bench: Bench, desk: _Desk, link: Link) -> None:
     (found,) = link.report([_happening()], {("job", ""): "session 1"})
     assert isinstance(found, Accepted)
     assert [request.run_id for request in bench.scheduler._store.requests.events()] == [found.run_id]
@@ -190,7 +190,7 @@ def test_a_report_is_stored_with_what_was_seen(bench: Bench, desk: _Desk, link: 
     assert desk.stored == [Change(ChangeKind.JOB, job_id="job")]
 
 
-def test_what_was_seen_is_stored_without_an_event(desk: _Desk, link: Link) -> None:
+def test_the_watch_state_is_stored_without_an_event(desk: _Desk, link: Link) -> None:
     assert link.report([], {("job", ""): "session 1"}) == []
     assert link.states() == {("job", ""): "session 1"}
     assert not desk.posted
@@ -203,7 +203,7 @@ def test_a_report_is_stored_whole_or_not_at_all(bench: Bench, link: Link) -> Non
     assert link.states() == {}
 
 
-def test_a_paused_job_keeps_no_state_and_takes_no_event(bench: Bench, link: Link) -> None:
+def test_a_paused_job_keeps_no_state_and_ignores_events(bench: Bench, link: Link) -> None:
     bench.scheduler.pause_job("job")
     assert link.report([_happening()], {("job", ""): "session 1"}) == [Refused(SkipReason.PAUSED)]
     assert link.states() == {}
@@ -240,7 +240,7 @@ def _disabled_by_errors(scheduler: Scheduler) -> Scheduler:
         lambda scheduler: scheduler.update_job("job", schedule=OnSession(SessionEvent.LOGIN, "5m")),
     ],
 )
-def test_new_events_and_resumed_or_restored_jobs_begin_anew(
+def test_new_events_and_resumed_or_restored_jobs_start_afresh(
     bench: Bench, link: Link, begin_anew: Callable[[Scheduler], None]
 ) -> None:
     link.report([], {("job", ""): "session 1"})
@@ -248,13 +248,13 @@ def test_new_events_and_resumed_or_restored_jobs_begin_anew(
     assert link.states() == {}
 
 
-def test_an_edit_of_something_else_keeps_what_was_seen(bench: Bench, link: Link) -> None:
+def test_an_edit_of_other_fields_keeps_the_watch_state(bench: Bench, link: Link) -> None:
     link.report([], {("job", ""): "session 1"})
     bench.scheduler.update_job("job", description="edited", policy=Policy(catch_up=CatchUp.SKIP))
     assert link.states() == {("job", ""): "session 1"}
 
 
-def test_an_edit_of_one_event_keeps_what_was_seen_for_the_others(
+def test_an_edit_of_one_event_keeps_the_watch_states_of_the_others(
     bench: Bench, desk: _Desk, link: Link
 ) -> None:
     boot = OnSession(SessionEvent.BOOT)
@@ -266,7 +266,7 @@ def test_an_edit_of_one_event_keeps_what_was_seen_for_the_others(
     assert link.states() == {("job", "1"): "session 1"}
 
 
-def test_the_end_of_a_pause_begins_anew(bench: Bench, link: Link) -> None:
+def test_the_end_of_a_pause_starts_watching_afresh(bench: Bench, link: Link) -> None:
     link.report([], {("job", ""): "session 1"})
     bench.scheduler.pause_job("job", START + 60_000)
     bench.clock.advance(60_000)
@@ -329,7 +329,7 @@ def test_trouble_of_the_engine_before_is_forgotten(bench: Bench, link: Link) -> 
     assert not _trouble(bench)
 
 
-def test_trouble_that_cannot_be_stored_is_not_told(desk: _Desk, link: Link) -> None:
+def test_trouble_that_cannot_be_stored_is_not_notified(desk: _Desk, link: Link) -> None:
     desk.watching.close()
     assert not link.tell("job", "/in cannot be read", START)
 
@@ -368,7 +368,7 @@ def test_a_kind_without_a_watcher_is_refused(bench: Bench, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("qapp")
-def test_the_loop_watches_and_runs_what_happens(
+def test_the_loop_watches_events_and_runs_their_jobs(
     tmp_path: Path, qtbot: QtBot, stand_in_watchers: list[StandInWatcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
@@ -440,7 +440,7 @@ def test_bots_are_listened_to_also_without_jobs(
     assert watcher.is_closed
 
 
-def test_a_new_token_opens_the_watcher_anew_but_a_permission_does_not(
+def test_a_new_token_reopens_the_watcher_but_a_permission_does_not(
     bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher]
 ) -> None:
     bench.scheduler.settings.change(chat_bots=_bots())
@@ -465,7 +465,7 @@ def test_a_watcher_that_wants_it_is_called_after_each_tick(
     assert len(calls) == 2
 
 
-def test_what_stands_beside_a_report_may_change_other_jobs(
+def test_the_extra_writes_of_a_report_may_change_other_jobs(
     bench: Bench, desk: _Desk, stand_in_watchers: list[StandInWatcher]
 ) -> None:
     _add(bench, _LOGIN)

@@ -169,7 +169,7 @@ def test_wrong_tokens_are_not_found_again_after_a_rest(door: Door) -> None:
     assert door.post("0" * 44).status == 404
 
 
-def test_one_job_receives_so_many_requests_at_once(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rate_limit_of_one_job_allows_a_burst(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     token, other = door.add(), door.add("other")
     monkeypatch.setattr("halo_scheduler.rules.event_requests.MOST_WAITING", 1_000)
     statuses = [door.post(token).status for _ in range(205)]
@@ -181,9 +181,7 @@ def test_one_job_receives_so_many_requests_at_once(door: Door, monkeypatch: pyte
     assert door.post(token).status == 202
 
 
-def test_all_jobs_together_receive_so_many_requests_at_once(
-    door: Door, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rate_limit_of_all_jobs_allows_a_burst(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     allowances = posts.Allowances(door.bench.clock)
     monkeypatch.setattr(posts, "_OF_ONE_JOB", (50, 10_000))
     taken = [allowances.take(str(number % 50)) for number in range(2_001)]
@@ -217,7 +215,7 @@ def test_calls_beyond_the_waiting_ones_are_refused_so_that_nothing_is_lost(door:
 # --- The state of a run --------------------------------------------------------------------------------
 
 
-def test_the_state_of_a_run_is_told_to_whoever_has_the_token_of_its_job(door: Door) -> None:
+def test_the_state_of_a_run_needs_the_token_of_its_job(door: Door) -> None:
     token, other = door.add(), door.add("other")
     run_id = door.post(token).data["run"]
     assert door.status(token, run_id).data == {"run": run_id, "state": "waiting"}
@@ -327,7 +325,7 @@ def test_without_its_key_a_signature_cannot_be_checked(door: Door) -> None:
 # --- A store in trouble ---------------------------------------------------------------------------------
 
 
-def test_a_store_that_cannot_be_written_is_told_and_nothing_is_lost(door: Door) -> None:
+def test_a_store_that_cannot_be_written_is_logged_and_no_message_is_lost(door: Door) -> None:
     token = door.add()
 
     def refuse() -> None:
@@ -368,7 +366,7 @@ def test_a_fault_of_one_request_is_not_that_of_the_others(
     assert "a secret text" not in caplog.text
 
 
-def test_a_deleted_database_is_not_made_anew(door: Door) -> None:
+def test_a_deleted_database_is_not_created_again(door: Door) -> None:
     token = door.add()
     assert door.post(token).status == 202
     door.bench.path.rename(door.bench.path.with_suffix(".gone"))
@@ -400,7 +398,7 @@ def test_a_client_that_stops_in_the_middle_is_cut(door: Door, begun: bytes) -> N
 @pytest.mark.parametrize(
     "begun", [b"POST /hook/x HTTP/1.1\r\nX: ", b"POST /hook/x HTTP/1.1\r\nContent-Length: 900000\r\n\r\n"]
 )
-def test_a_client_that_goes_on_byte_by_byte_is_cut(door: Door, begun: bytes) -> None:
+def test_a_client_that_sends_byte_by_byte_is_disconnected(door: Door, begun: bytes) -> None:
     with door.connect() as connection:
         connection.sendall(begun)
         connection.settimeout(0.02)
@@ -532,7 +530,7 @@ def test_the_largest_body_is_accepted_and_a_larger_one_refused(door: Door) -> No
     assert door.post(token, b"x" * (20 << 20)).status == 413
 
 
-def test_what_clients_send_is_never_logged(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+def test_data_from_clients_is_never_logged(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     token = door.add()
     door.post(token, b"\x1b[31mloud", "?mode=loud", User_Agent="loud")
@@ -558,7 +556,7 @@ def test_the_listener_says_where_it_listens(door: Door) -> None:
         pass
 
 
-def test_a_port_in_use_is_told_and_tried_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_in_use_is_reported_and_retried(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "_RETRIES_S", (0.02,))
     door = Door(bench)
     token = door.add()

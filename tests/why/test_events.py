@@ -46,7 +46,7 @@ def test_events_beside_times_are_named_too(bench: Bench) -> None:
     assert "It also runs at login." in _said(bench)
 
 
-def test_a_bot_that_is_gone_is_said(bench: Bench) -> None:
+def test_a_removed_bot_is_reported_on_its_jobs(bench: Bench) -> None:
     bot = ChatBot(name="family", service=ChatServiceName.TELEGRAM, secret="A")  # noqa: S106 - a name
     bench.scheduler.settings.change(chat_bots=(bot,))
     bench.scheduler.add_job("job", OnChat("family/direct", ("12",)), job_id="job")
@@ -57,7 +57,7 @@ def test_a_bot_that_is_gone_is_said(bench: Bench) -> None:
     )
 
 
-def test_trouble_with_watching_an_event_is_said(bench: Bench) -> None:
+def test_trouble_with_watching_an_event_is_explained(bench: Bench) -> None:
     bench.scheduler.add_job("job", _LOGIN, job_id="job")
     bench.tick()
     store = bench.scheduler._store

@@ -36,7 +36,7 @@ def _status(*, is_running: bool = True, jobs: tuple[str, ...] = ("a", "b"), **st
         ),
     ],
 )
-def test_what_is_open_through_a_bot(status: BotStatus, words: str) -> None:
+def test_the_state_of_a_bot_is_described(status: BotStatus, words: str) -> None:
     assert bot_words(status) == words
 
 
@@ -61,7 +61,7 @@ def _run(outcome: Outcome, **rest: Any) -> Run:
         (_run(Outcome.SUCCESS), b"a" * 50_000, "a" * 40_000),
     ],
 )
-def test_what_is_answered_after_a_run(run: Run, output: bytes, text: str) -> None:
+def test_the_reply_after_a_run(run: Run, output: bytes, text: str) -> None:
     assert run_reply("backup", run, output) == text
 
 
@@ -70,7 +70,7 @@ def test_a_run_that_waits_for_its_time_says_when() -> None:
         "backup starts in 1 min. The answer will be posted here."
     )
     assert later_reply("backup", 120_000, 60_000, is_retry=True).startswith(
-        "backup failed and is tried again in"
+        "backup failed and will be retried in"
     )
 
 

@@ -59,7 +59,7 @@ def test_events_are_combined_with_times() -> None:
     assert describe_shortly(both) == "every hour, login"
 
 
-def test_the_meaning_of_an_event_is_what_starts_it() -> None:
+def test_equal_events_have_the_same_meaning() -> None:
     assert normal(OnFile("/a", settle="60s")) == normal(OnFile("/a", settle="1m"))
     assert normal(OnFile("/a")) != normal(OnFile("/a", "*.pdf"))
     assert normal(OnSession(SessionEvent.BOOT, "60s")) == normal(OnSession(SessionEvent.BOOT, "1m"))

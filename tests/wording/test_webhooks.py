@@ -42,7 +42,7 @@ def _listener(place: Place = _PLACE, fault: str = "") -> ListenerState:
         (_PLACE, _listener(fault="it is in use"), True, 3, "not open: it is in use"),
     ],
 )
-def test_what_is_open(
+def test_the_state_of_the_listener_is_described(
     place: Place | None, listener: ListenerState | None, is_running: bool, jobs: int, words: str
 ) -> None:
     status = WebhookStatus(place=place, listener=listener, is_running=is_running, jobs=jobs)

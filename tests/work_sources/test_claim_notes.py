@@ -67,7 +67,7 @@ def test_a_note_that_cannot_be_read_is_logged_and_removed(
     (tmp_path / "spool" / "a.item").write_bytes(content)
     assert desk.claimed() == {"a"}
     assert desk.settlement("a", Verdict.RELEASED) is None
-    assert "The note of the item of run a cannot be read and is removed" in caplog.text
+    assert "The claim record of run a cannot be read and is removed" in caplog.text
     assert desk.claimed() == set()
 
 

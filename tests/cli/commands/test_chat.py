@@ -116,7 +116,9 @@ def test_who_wrote_is_shown_and_permitted(server: TelegramServer) -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(server: TelegramServer, arguments: tuple[str, ...], sentence: str) -> None:
+def test_invalid_arguments_are_refused_with_their_option(
+    server: TelegramServer, arguments: tuple[str, ...], sentence: str
+) -> None:
     _add(server)
     done = _run("chat", *arguments, typed="some-token")
     assert isinstance(done.exception, ScheduleError)
@@ -138,7 +140,7 @@ def test_a_job_is_added_and_shown(server: TelegramServer) -> None:
     assert isinstance(_run("add", "x", "--chat", "other/direct", "--", "true").exception, ScheduleError)
 
 
-def test_status_and_doctor_say_what_is_open(server: TelegramServer) -> None:
+def test_status_and_doctor_show_the_state_of_bots(server: TelegramServer) -> None:
     _add(server)
     shown = _run("status").output
     assert "  chat: family (telegram), not listening: Halo isn't running" in shown

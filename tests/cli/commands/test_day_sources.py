@@ -86,7 +86,7 @@ def test_a_file_is_found_from_the_current_folder_and_kept_over_an_export(home: P
         ("someday", "--not-on: write a date like 2027-05-01, not 'someday'"),
     ],
 )
-def test_what_cannot_be_looked_up_is_refused(days: str, said: str) -> None:
+def test_days_that_cannot_be_looked_up_are_refused(days: str, said: str) -> None:
     words = _refusal("add", "tea", "--every", "1d", "--not-on", days, "--", "true")
     assert said in words
     assert "no jobs yet" in _halo("list")
@@ -99,7 +99,7 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.Mo
     assert "pip install 'halo-scheduler[holidays]', or: pipx inject halo-scheduler holidays" in words
 
 
-def test_why_says_that_a_holiday_was_left_out_or_moved() -> None:
+def test_why_says_that_a_holiday_was_excluded_or_moved() -> None:
     _halo("add", "tea", *_NINE, "--cron", "0 9 24 12 *", "--not-on", "holidays DE", "--", "true")
     said = _halo("why", "tea", "--at", "2029-12-25 9:00")
     assert "is excluded: it is a holiday in Germany." in said

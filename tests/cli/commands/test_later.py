@@ -45,7 +45,7 @@ def test_a_run_is_planned_shown_and_cancelled() -> None:
     assert _halo("next").stdout == "no upcoming runs\n"
 
 
-def test_the_id_of_a_planned_run_is_given_as_json() -> None:
+def test_the_id_of_a_planned_run_is_printed_as_json() -> None:
     run_id = json.loads(_halo("run", "backup", "--at", "in 2h", "--json").stdout)["run_id"]
     with Scheduler.open() as scheduler:
         assert [run.run_id for run in scheduler.runs.later()] == [run_id]

@@ -162,7 +162,7 @@ def test_preview_shows_the_times_of_all() -> None:
     assert len(set(both["runs"])) == 3
 
 
-def test_what_happens_on_overlap_is_asked_for_all_and_shown() -> None:
+def test_the_overlap_policy_is_edited_for_all_schedules_and_shown() -> None:
     job = _tea("--every", "15m", "--after", "5m", "--on-overlap", "queue")
     assert [entry.on_overlap for entry in job.schedules] == ["queue", None]
     assert "1: every 15 minutes, queued if the job still runs" in _halo("show", "tea")
@@ -238,7 +238,7 @@ def test_a_crontab_cannot_say_what_happens_on_overlap() -> None:
 # --- Calendars -----------------------------------------------------------------------------------------
 
 
-def test_days_that_are_left_out_are_options() -> None:
+def test_excluded_days_are_options() -> None:
     options = ("--cron", "0 9 1 * *", "--tz", "UTC", "--only-on", "weekdays", "--not-on", "24 Dec 2097")
     (entry,) = _tea(*options, "--not-on", "2097-12-31", "--shift", "next").schedules
     assert entry.calendar == Calendar(

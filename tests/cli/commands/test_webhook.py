@@ -66,7 +66,7 @@ def test_an_address_is_shown_in_full_once(home: Path) -> None:
     assert first[0][-32:].encode() not in (home / "halo.db").read_bytes()
 
 
-def test_a_new_address_takes_the_place_of_the_old_one() -> None:
+def test_a_new_address_replaces_the_old_one() -> None:
     old = _data("url", "deploy")
     refused = _run("webhook", "rotate", "deploy")
     assert "add --yes" in refused.output

@@ -147,7 +147,7 @@ def test_a_change_in_the_file_changes_that_and_nothing_else(
 @pytest.mark.parametrize(
     ("script", "sentence"),
     [
-        ("echo '&a [*a]' >\"$1\"", "anchors and aliases are not taken"),
+        ("echo '&a [*a]' >\"$1\"", "anchors and aliases are not supported"),
         ("echo 'name: [' >\"$1\"", "this is not YAML"),
         ("printf '\\377\\376' >\"$1\"", "not UTF-8 text"),
         ("sed -i 's/^name: .*/name: report/' \"$1\"", "already a job named 'report'"),

@@ -82,7 +82,7 @@ def test_it_is_as_high_as_its_weeks(strip: MonthStrip) -> None:
     assert strip.sizeHint().height() == 0
 
 
-def test_a_day_that_is_left_out_tells_why(strip: MonthStrip) -> None:
+def test_an_excluded_day_shows_the_reason(strip: MonthStrip) -> None:
     strip.show_months((_DECEMBER, _NOVEMBER))
     strip.grab()
     assert (

@@ -128,7 +128,7 @@ def test_clocks_that_go_back_over_midnight_do_not_stop_the_calendar() -> None:
     assert found[0].days[6].clock_change == "the clocks go back from 00:01 to 23:01"
 
 
-def test_a_day_that_is_a_holiday_is_told_and_a_weekend_is_not() -> None:
+def test_holidays_are_explained_and_weekends_are_not() -> None:
     calendar = Calendar(only=("business days DE",), excluded=("2026-07-16",))
     entry = Entry(Cron("0 9 * * *", _BERLIN), calendar=calendar)
     # A Friday off, and a Saturday with work.

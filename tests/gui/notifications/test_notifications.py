@@ -551,7 +551,7 @@ def test_a_run_reported_twice_notifies_once(stage: Stage, qtbot: QtBot) -> None:
     assert len([notice for notice in stage.shown.notices if notice.title.startswith("backup")]) == 1
 
 
-def test_trouble_with_an_event_is_told_once_until_it_is_over(stage: Stage, qtbot: QtBot) -> None:
+def test_trouble_with_an_event_is_notified_once_until_it_is_over(stage: Stage, qtbot: QtBot) -> None:
     job_id = stage.scheduler.add_job("backup", Every("1h"))
     store, change = stage.scheduler._store, Change(ChangeKind.WATCH, job_id)
 

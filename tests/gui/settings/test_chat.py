@@ -119,7 +119,7 @@ def test_people_are_permitted_and_denied(
         [Stranger(bot="family", sender="100", sender_name="@Anna & co", channel="-5", at=_NOW - 60_000)]
     )
     _says(page, qtbot, "@Anna && co (100)")
-    assert "Wrote in family/-5 1 min ago, which started nothing" in _texts(page)
+    assert "Wrote in family/-5 1 min ago without permission" in _texts(page)
     _press(page, qtbot, "allowStrangerButton")
     _says(page, qtbot, "✓ 100 is permitted")
     qtbot.waitUntil(lambda: "100" in _texts(page))
@@ -145,7 +145,7 @@ def test_a_bot_is_removed_after_a_question(
     assert scheduler.settings.read().chat_bots == ()
 
 
-def test_what_keeps_a_bot_from_listening_is_shown(
+def test_the_fault_of_a_bot_is_shown(
     page: ChatPage, qtbot: QtBot, scheduler: Scheduler, server: TelegramServer
 ) -> None:
     _add(scheduler, server)

@@ -111,9 +111,7 @@ def test_a_port_that_is_open_to_other_computers_is_shown_and_closed(
     assert scheduler.settings.read().webhook_address == "127.0.0.1"
 
 
-def test_what_keeps_the_port_closed_is_an_error(
-    page: WebhooksPage, qtbot: QtBot, scheduler: Scheduler
-) -> None:
+def test_a_closed_port_is_shown_as_an_error(page: WebhooksPage, qtbot: QtBot, scheduler: Scheduler) -> None:
     scheduler.settings.change(webhooks=True)
     scheduler.tick()
     state = ListenerState(place=_PLACE, since=_NOW, fault="another program uses it")
@@ -160,7 +158,7 @@ def test_a_new_address_is_confirmed(page: WebhooksPage, qtbot: QtBot, scheduler:
     assert not webhook.accepts(token)
 
 
-def test_a_refusal_is_told(
+def test_a_refusal_gets_a_reply(
     page: WebhooksPage, qtbot: QtBot, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _add(page, qtbot, scheduler)

@@ -54,10 +54,10 @@ def test_a_schedule_keeps_to_some_days_and_leaves_others_out(bench: Bench) -> No
     assert desk.save().schedule == Cron("0 9 * * *")
 
 
-def test_a_time_on_a_day_that_is_left_out_can_move(bench: Bench) -> None:
+def test_a_time_on_an_excluded_day_can_move(bench: Bench) -> None:
     desk = bench.open(replace(FULL, schedule=Cron("0 9 L * *")))
     shift = desk.find(QComboBox, "shift")
-    shift.setCurrentIndex(shift.findText("Run on the previous day that is not"))
+    shift.setCurrentIndex(shift.findText("Move it to the previous allowed day"))
     desk.write("name", "other")
     # Nothing is left out yet.
     assert _calendar(desk) == EVERY_DAY
@@ -69,7 +69,7 @@ def test_a_time_on_a_day_that_is_left_out_can_move(bench: Bench) -> None:
     assert _calendar(desk) == Calendar(only=("weekdays",))
 
 
-def test_what_is_no_day_is_refused_beside_its_line(bench: Bench) -> None:
+def test_an_invalid_day_is_refused_beside_its_line(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
     desk.write("notOnLine", "weekends, christmas")

@@ -123,7 +123,9 @@ def test_expressions_of_others_are_read(
     st.sampled_from(["*", "1-12", "12"]),
     st.sampled_from(["0 9", "0,30 8,9", "*/5 9", "0 *"]),
 )
-def test_what_is_read_means_the_same_runs(date: str, weekday: str, month: str, time: str) -> None:
+def test_a_schedule_that_the_form_writes_back_has_the_same_runs(
+    date: str, weekday: str, month: str, time: str
+) -> None:
     expression = f"{time} {date} {month} {weekday}"
     found = read_cron(expression)
     if found is not None:

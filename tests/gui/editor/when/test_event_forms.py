@@ -62,7 +62,7 @@ def test_an_empty_pattern_stands_for_all_names(bench: Bench) -> None:
     assert desk.save().schedule == OnFile("/srv/in")
 
 
-def test_what_is_wrong_with_a_file_event_stands_beside_its_field(bench: Bench) -> None:
+def test_errors_of_a_file_event_are_shown_beside_its_field(bench: Bench) -> None:
     desk = _on_events(bench, "file")
     desk.write("watchedFolderLine", "Inbox")
     assert desk.error("watchedFolder") == "The folder must be an absolute path that begins with / or ~/."
@@ -83,7 +83,7 @@ def test_what_is_wrong_with_a_file_event_stands_beside_its_field(bench: Bench) -
         ("The computer is plugged in", SessionEvent.MAINS),
     ],
 )
-def test_what_happens_to_the_computer_starts_a_job(bench: Bench, words: str, event: SessionEvent) -> None:
+def test_events_of_the_computer_start_a_job(bench: Bench, words: str, event: SessionEvent) -> None:
     desk = _on_events(bench, "session")
     _choose(desk, "sessionEvent", words)
     assert desk.save().schedule == OnSession(event)

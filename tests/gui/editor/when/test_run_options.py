@@ -137,12 +137,12 @@ def test_a_schedule_that_is_due_while_the_job_runs_can_be_queued(bench: Bench) -
     desk = bench.open()
     desk.fill_in()
     assert desk.summary("runOptionsFold") == "if it is still running: skip"
-    _choose(desk, "Queue: run each of them afterwards")
+    _choose(desk, "Queue: run each one afterwards")
     assert desk.summary("runOptionsFold") == "if it is still running: queue"
     assert [(entry.schedule, entry.on_overlap) for entry in desk.save().schedules] == [
         (Cron("0 9 * * *"), Overlap.QUEUE)
     ]
-    _choose(desk, "Skip: the run in progress counts")
+    _choose(desk, "Skip: don't run again")
     assert desk.save().schedule == Cron("0 9 * * *")
 
 
@@ -153,7 +153,7 @@ def test_events_are_queued_unless_another_choice_is_made(bench: Bench) -> None:
     desk.press("eventKind_webhook")
     assert desk.find(QComboBox, "onOverlap").currentText().startswith("Queue")
     assert desk.save().schedule == OnWebhook()
-    _choose(desk, "Skip: the run in progress counts")
+    _choose(desk, "Skip: don't run again")
     assert [entry.on_overlap for entry in desk.save().schedules] == [Overlap.SKIP]
 
 
@@ -182,7 +182,7 @@ def test_all_times_of_the_form_share_the_choice_and_come_back_together(bench: Be
     assert [(entry.key, entry.on_overlap) for entry in desk.save().schedules] == [("late", Overlap.LATEST)]
 
 
-def test_a_listed_schedule_tells_its_choice(bench: Bench) -> None:
+def test_a_listed_schedule_shows_its_choice(bench: Bench) -> None:
     given = combine([Every("1h"), Entry(Cron("0 9 * * *"), on_overlap=Overlap.QUEUE)])
     desk = bench.open(replace(FULL, schedule=given))
     assert desk.find(QLabel, "otherSchedule0").text() == "at 09:00 every day · queued if the job still runs"

@@ -92,7 +92,7 @@ def test_a_job_at_its_daily_limit_shows_no_time() -> None:
     assert "this run will be skipped" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
     assert "Daily limit reached" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
     skipped = replace(row, situation=row.situation._replace(blocker=SkipReason.USER))
-    assert "because someone asked for that" in cell_tip(Column.NEXT, skipped, _NO_FACTS, None, NOW)
+    assert "skipped on request" in cell_tip(Column.NEXT, skipped, _NO_FACTS, None, NOW)
     running = row_of(make_job(status=JobStatus.RUNNING), is_capped=True)
     assert next_text(running.situation, None, NOW) == "running"
 
