@@ -198,7 +198,7 @@ def _refuse_hidden(action: Mapping[str, Any]) -> None:
         if isinstance(action.get(name), str) and HIDDEN in action[name]:
             raise ScheduleError(
                 f"{HIDDEN} stands for a secret that is hidden from you; omit this field to keep it",
-                path=f"action.{name}",
+                path=name,
             )
 
 
