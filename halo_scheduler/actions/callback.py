@@ -34,7 +34,7 @@ class Handlers:
         return self._by_name.get(name) or self._by_name.get(None)
 
     def start(self, handler: Handler, job: Job, run: Run, ended: Callable[[Ended], None]) -> None:
-        """Call the handler on a thread, and `ended` from there when the run is over."""
+        """Call the handler on a thread, and `ended` from there when the run ends."""
         with self._calls_changed:
             self._calls += 1
 

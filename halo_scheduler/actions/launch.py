@@ -71,7 +71,7 @@ class ShortageError(LaunchError):
 
 NO_FORK = message(MessageKind.NO_ROOM)
 
-"""Said of a shim that started but could not start the program."""
+"""The message for a shim that started but could not start the program."""
 
 
 def launch_error(error: OSError | ValueError) -> LaunchError:

@@ -19,7 +19,7 @@ _BUSY_POLL_MS = 500
 _SHORTEST_MS = 20
 _NOTABLE_BYTES = 256 << 10
 _BUSY_BYTES = 4 << 20
-# How much a program can print within a millisecond.
+# How much a program can print per millisecond.
 _FASTEST_BYTES_PER_MS = 1 << 20
 _MOST_PRESSES = 10
 _CHUNK = 1 << 20
@@ -67,7 +67,7 @@ class Growth:
 
     @property
     def fills_disk(self) -> bool:
-        """Whether it filled the disk again and again, however much was cut out of it in between."""
+        """Whether it kept filling the disk, although its output was cut repeatedly."""
         return self._presses >= _MOST_PRESSES
 
     def notes(self) -> Messages:

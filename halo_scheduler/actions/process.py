@@ -35,7 +35,15 @@ _UNKILLABLE_MS = 10_000
 _DRAIN_POLL_MS = 500
 _LONGEST_SPAWN_S = 1.0
 _IN_CHARGE_LOOK_S = 0.05
-_SHORTAGE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)  # Longer, it would keep its place from others.
+_SHORTAGE_PAUSES_S = (
+    0.25,
+    0.5,
+    1.0,
+    2.0,
+    4.0,
+    8.0,
+    8.0,
+)  # A longer wait would block the limit for other jobs.
 
 
 class ProcessWork:
@@ -71,7 +79,7 @@ class ProcessWork:
         self._held_up_by: WaitingFor | None = None
         self._began_at: int | None = None
         self.has_begun = threading.Event()
-        """Set when it was started or will never be: no work is claimed for it after that."""
+        """Set once it was started or never will be: no work item is claimed for it after that."""
         self.next_poll_at: int | None = None
 
     # --- Beginning -----------------------------------------------------------------------------------
@@ -126,7 +134,7 @@ class ProcessWork:
         launch = assignment.hand_over(launch, item, self._spool)
         process = self._spawn_patiently(launch, has_secrets=bool(secrets))
         if process is None and self._is_left:
-            # The next engine may have looked for the item before it was claimed.
+            # The next engine may have searched for the item before it was claimed.
             assignment.give_back()
         return process
 

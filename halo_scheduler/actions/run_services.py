@@ -37,20 +37,20 @@ class Ended(NamedTuple):
     progress: tuple[float, str] | None = None
     cost: float | None = None
     question: str = ""
-    """What it left for a person to decide."""
+    """The question it left for a person."""
     proposal: Proposal | None = None
-    """What it proposed about its own job."""
+    """The hint for its own job."""
     output: Output | None = None
     has_files: bool = True
     """Whether it may have left files to delete."""
     needs_secrets: frozenset[str] = frozenset()
     """Secrets needed to redact the output; it is stored once they are available."""
     held_up_by: WaitingFor | None = None
-    """The resource that was missing when it should have started."""
+    """The resource that was missing at its start."""
     began_at: int | None = None
     """When a start that was held up succeeded; None if it did not."""
     clock_step_ms: int = 0
-    """By how much the clock was set while it was active; the engine fills it in."""
+    """How far the clock was set while it was active; the engine fills it in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Late:
     output: Output
     cost: float | None = None
     question: str = ""
-    """What it asks in words; that it asks may be known by its exit code."""
+    """Its question; an exit code may tell earlier that there is one."""
     note: Message | None = None
     proposal: Proposal | None = None
 
@@ -103,22 +103,22 @@ class RunContext:
     """The context of a run, gathered by the engine before it starts."""
 
     agent: Agent | None = None
-    """Who is given the prompt; None for other actions, or when the settings know no such agent."""
+    """The agent for the prompt; None for other actions, or if the settings have no such agent."""
     no_agent: str = ""
-    """Why there is none: a sentence."""
+    """Why there is no agent, as a sentence."""
     last_outcome: str = "none"
     last_output: str = ""
-    """What the run before printed, as plain text; only gathered for a prompt that asks for it."""
+    """The output of the previous run, as plain text; only for a prompt that uses it."""
     question: str = ""
     answer: str = ""
     work_id: str = ""
-    """The one item that an answer is about; empty when any will do."""
+    """The item that an answer is about; empty for any item."""
     asked_by: str = ""
     """The run that left the question, and has kept the item for this one."""
     chain: ChainCause | None = None
-    """What started a run of a chain; None for every other run."""
+    """The run that triggered a chain run; None for other runs."""
     input: bytes = b""
-    """What the run was given from outside."""
+    """The parameters and input of the run."""
 
 
 NO_CONTEXT = RunContext()
@@ -132,7 +132,7 @@ class Work(Protocol):
         """When it is due for a poll."""
 
     def poll(self, now_ms: int) -> tuple[float, str] | None:
-        """Do what is due; return the progress, if it is new."""
+        """Do the work that is due; return the progress, if it is new."""
 
     def stop(self, now_ms: int, why: StopReason) -> None:
         """End the run as soon as that is cleanly possible; a second call has no effect."""
@@ -141,7 +141,7 @@ class Work(Protocol):
         """Shift all instants after the clock was set."""
 
     def leave(self) -> None:
-        """Report nothing from now on: the engine stops, and what can run without it continues."""
+        """Stop reporting: the engine stops, and processes that can run without it continue."""
 
 
 class EngineHandle(Protocol):
@@ -172,7 +172,7 @@ class EngineHandle(Protocol):
         """Add a note to a run, on the engine's thread."""
 
     def snooze(self, job_id: str, for_ms: int) -> None:
-        """Ask for another run of a job that starts no earlier than then, on the engine's thread."""
+        """Request another run of a job at an instant or later, on the engine's thread."""
 
 
 class Secrets(Protocol):
@@ -214,7 +214,7 @@ class RunServices:
     """How many bytes of the output are kept of a run of the job with this id."""
     spool_limit: Callable[[], int]
     pool: ConnectionPool | None = None
-    """Where requests leave their connections for the next; without it, each closes its own."""
+    """The pool of HTTP connections; without it, each request closes its own."""
 
     def kept_output(self, spool: Spool, run: Run, redactor: Redactor) -> Output:
         """Return a run's output as it is stored; an unreadable output does not keep the run from ending."""

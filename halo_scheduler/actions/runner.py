@@ -1,4 +1,4 @@
-"""Starts runs by action kind, and adopts what an earlier engine left running."""
+"""Starts runs by action kind, and adopts processes that an earlier engine left running."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def _late(spool: Spool, limit: int, redactor: Redactor) -> Late:
 
 def _hear_at_once(spool: Spool, redactor: Redactor, most_bytes: int) -> None:
     spool.listen(redactor)
-    with suppress(OSError):  # That it cannot be read must not keep the run from ending.
+    with suppress(OSError):  # An unreadable output must not prevent the run from ending.
         spool.hear_at_once(most_bytes)
 
 

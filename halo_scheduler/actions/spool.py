@@ -139,7 +139,7 @@ class Spool:
                 os.unlink(self._stem + suffix)
 
     def empty(self) -> None:
-        """Free the disk space of the output, which is stored elsewhere by now."""
+        """Free the disk space of the output, which is stored elsewhere now."""
         with suppress(OSError):
             os.truncate(self.output_path, 0)
 
@@ -228,7 +228,7 @@ class Spool:
         heard = self._hearing.heard
         said = asdict(replace(heard.said, fault=None)) | {"fault": stored_message(heard.said.fault)}
         data = {"position": heard.position, "said": said}
-        with suppress(OSError):  # On a full disk all the more must be cut out.
+        with suppress(OSError):  # On a full disk, more must be cut out.
             self.write(self._said_path, json.dumps(data).encode())
 
     def _read_heard(self) -> Heard:
@@ -360,5 +360,5 @@ def _kept(descriptor: int, most_bytes: int, redactor: Redactor, cut: _Cut) -> Ou
 
 
 def gap_words(left_out: int) -> bytes:
-    """Return the marker in the place of what was left out."""
+    """Return the marker for a removed part."""
     return f"\n[… {left_out:,} bytes left out …]\n".encode()

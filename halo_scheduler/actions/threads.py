@@ -38,7 +38,7 @@ class Inbox:
                 return
             try:
                 news()
-            except Exception:  # noqa: BLE001 - a fault in one run's news must not keep back the others'
+            except Exception:  # noqa: BLE001 - a fault in one run's event must not block the others
                 _LOG.exception("An event of a run could not be processed.")
 
     def wait(self, timeout_s: float) -> bool:
@@ -77,13 +77,13 @@ class DaemonPool:
             except queue.Empty:
                 with self._lock:
                     if self._idle == 0:
-                        continue  # Somebody counts on this thread: its work is on the way.
+                        continue  # This thread is reserved: its work is about to be queued.
                     self._idle -= 1
                     return
             try:
                 work()
-            except Exception:  # noqa: BLE001 - a fault in one piece of work is not the next one's
+            except Exception:  # noqa: BLE001 - a fault in one call must not affect the next
                 _LOG.exception("A worker thread failed.")
-            del work  # It may hold on to much, and the next may come much later.
+            del work  # It may reference much memory, and the next one may come much later.
             with self._lock:
                 self._idle += 1

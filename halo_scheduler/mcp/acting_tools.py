@@ -214,7 +214,7 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         name="clear_hints",
         title="Clear hints",
         description=(
-            "Remove all hints of a job, whoever gave them. It follows its schedule again, so it may run "
+            "Remove all hints of a job, from any source. It follows its schedule again, so it may run "
             f"sooner. {_NOT_YOURS}"
         ),
         is_idempotent=True,

@@ -31,7 +31,7 @@ class Topic(StrEnum):
     CLOCK = "clock"
     QUESTIONS = "questions"
     RUNS = "runs"
-    """How its last runs ended, but for those that succeeded."""
+    """How its last runs ended, except successes."""
 
 
 def require_ttl(ttl_ms: int) -> int:

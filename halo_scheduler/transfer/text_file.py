@@ -114,7 +114,7 @@ def too_many(path: str, line: int) -> FileError:
 def refuse_copies(size: int, jobs: int, line: int | None = None) -> None:
     """Refuse a file whose shared parts would become too large when copied into each job."""
     if size * jobs > MOST_COPIED:
-        raise FileError(f"what its {jobs} jobs share is too long for so many; split it", line=line)
+        raise FileError(f"the parts that its {jobs} jobs share are too long; split it", line=line)
 
 
 def under(path: str, key: str | int) -> str:

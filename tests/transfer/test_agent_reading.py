@@ -198,7 +198,7 @@ def test_an_agent_of_too_much_is_refused() -> None:
 
 def test_shared_values_of_many_schedules_are_not_copied_endlessly() -> None:
     schedules = "".join(f"  s{number}: {{type: chat}}\n" for number in range(1_000))
-    with pytest.raises(FileError, match="line 3: what its 1000 jobs share is too long for so many"):
+    with pytest.raises(FileError, match="line 3: the parts that its 1000 jobs share are too long"):
         read_jobs(f"name: a\nprompt: {'x' * 30_000}\nschedules:\n{schedules}".encode(), "a.yaml")
 
 

@@ -78,7 +78,7 @@ def add(*, name: str, service: str, api: str, in_file: bool) -> None:
       halo chat add family --service telegram
       pass show telegram | halo chat add family --service telegram
 
-    For Slack, the token is two words: the bot token (xoxb-…) and the app-level token (xapp-…).
+    For Slack, give two tokens separated by a space: the bot token (xoxb-…) and the app-level token (xapp-…).
     """
     token = _ask_token(name)
     with naming_options(_OPTIONS_BY_FIELD, {}), Scheduler.open(actor=TERMINAL) as scheduler:

@@ -48,7 +48,7 @@ from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.status import next_words
 
 _LONGEST = 1_000
-# What a cleared field is called; "none" for all others.
+# The word that clears a field; "none" for all others.
 _GONE = {"starts": "whenever due", "follows": "no job"}
 _detail_option = partial(click.option, cls=SectionOption, section="Details")
 _REMOVING = (

@@ -150,7 +150,7 @@ def _find_question(scheduler: Scheduler, wanted: str) -> Question:
 
 
 def _matching(questions: Sequence[Question], wanted: str, names: dict[str, str]) -> list[Question]:
-    """Return the questions meant by an id of theirs, a run or a job; a full id wins over a name, that over a prefix."""
+    """Return the questions with this id, or of this run or job; a full id wins over a name, a name over a prefix."""
     exact = [question for question in questions if wanted in (question.run_id, question.id)]
     named = [question for question in questions if wanted in (question.job_id, names.get(question.job_id))]
     if exact or named or len(wanted) < _SHORTEST_PREFIX:

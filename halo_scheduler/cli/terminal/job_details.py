@@ -53,7 +53,7 @@ from halo_scheduler.wording.status import awaited_words, next_words, status_word
 _SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
 _LABEL_WIDTH = 12
 _LONGEST_NOTE = 500
-# A whole line as a program, and words that are of use to a shell only.
+# A whole line as a program, and words that only a shell interprets.
 _SHELL_LINE = re.compile(r"[|&;<>$`*?]|\s")
 _SHELL_WORD = re.compile(r"\|\|?|&&?|;|[0-9&]?>{1,2}(?:&[0-9])?|<{1,2}|\$\{?\w+\}?(?:/.*)?|`.*`|\$\(.*\)")
 _EXACT = frozenset({"does", "with", "stdin", "headers", "body"})
@@ -89,7 +89,7 @@ def _print_missing_of_webhook(scheduler: Scheduler, job: Job) -> None:
     """Print what is missing before other programs can call a job."""
     if scheduler.webhooks.get(job.id) is None:
         click.echo(
-            f"{WAITS} it has no address yet; make one with: halo webhook url {plain_line(job.name, _LONGEST_NOTE)}"
+            f"{WAITS} it has no address yet; create one with: halo webhook url {plain_line(job.name, _LONGEST_NOTE)}"
         )
     if not scheduler.settings.read().webhooks:
         click.echo(f"{WAITS} webhooks are off; turn them on with: halo webhook on")
@@ -98,7 +98,7 @@ def _print_missing_of_webhook(scheduler: Scheduler, job: Job) -> None:
 def _literal_words(action: ProcessAction) -> str:
     """Return the warning that a command without a shell has something only a shell would interpret."""
     argv = action.argv if isinstance(action, Command) else ()
-    # Your shell has taken quotes away already: a pattern may be meant for the program, as in find -name '*.log'.
+    # The user's shell has removed quotes: a pattern may be meant for the program, as in find -name '*.log'.
     program = [word for word in argv[:1] if _SHELL_LINE.search(word) and not Path(word).exists()]
     found = program or [word for word in argv[1:] if _SHELL_WORD.fullmatch(word)]
     if not found:
@@ -122,7 +122,7 @@ def _secret_names(action: Action) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobContext:
-    """What the details show beside the job itself."""
+    """The data that the details show besides the job itself."""
 
     situation: Situation
     usage: Usage
@@ -135,7 +135,7 @@ class JobContext:
 
 
 def job_context(scheduler: Scheduler, job: Job) -> JobContext:
-    """Read what the details show beside the job itself."""
+    """Read the data that the details show besides the job itself."""
     return JobContext(
         situation=scheduler.jobs.situation(job.id),
         usage=scheduler.jobs.usage(job.id),

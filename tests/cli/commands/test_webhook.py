@@ -42,7 +42,7 @@ def _data(*arguments: str) -> Any:
 def test_a_new_job_says_what_is_missing_until_it_can_be_called() -> None:
     added = _run("add", "build", "--webhook", "--", "true").output.splitlines()
     assert added[2:] == [
-        "▲ it has no address yet; make one with: halo webhook url build",
+        "▲ it has no address yet; create one with: halo webhook url build",
         "▲ webhooks are off; turn them on with: halo webhook on",
         '▲ Halo isn\'t running; start it with "halo" or "halo daemon"',
     ]
