@@ -93,19 +93,19 @@ def _audit_session(path: Path) -> str:
     return "" if found == _NO_SESSION else found
 
 
-def tells_of_sleep() -> bool:
+def reports_sleep() -> bool:
     """Return whether a service reports wake-ups."""
     return _is_offered(Bus.SYSTEM, LOGIND)
 
 
-def tells_of_power() -> bool:
+def reports_power() -> bool:
     """Return whether a service reports AC power."""
     return _is_offered(Bus.SYSTEM, UPOWER)
 
 
-def tells_of_locking() -> bool:
+def reports_locking() -> bool:
     """Return whether a service reports unlocking."""
-    return tells_of_sleep() or any(_is_offered(Bus.SESSION, name) for name in SCREEN_SAVERS)
+    return reports_sleep() or any(_is_offered(Bus.SESSION, name) for name in SCREEN_SAVERS)
 
 
 def _is_offered(bus: Bus, name: str) -> bool:

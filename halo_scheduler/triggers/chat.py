@@ -190,7 +190,7 @@ class BotThreads:
         service = self._service or self._open_service(store)
         identity = service.identity()
         if self._state.fault:
-            self._tell_jobs("")
+            self._note_on_jobs("")
         self._save(replace(self._state, identity=identity, fault="", since=self._link.clock.now_ms()))
         self._proved = service
         self._has_news.set()
@@ -245,15 +245,15 @@ class BotThreads:
         try:
             self._save(replace(self._state, fault=text, since=self._link.clock.now_ms()))
             if fault.is_final:
-                self._tell_jobs(f"the bot {self._bot.name}: {text}")
+                self._note_on_jobs(f"the bot {self._bot.name}: {text}")
         except StoreError as error:
             _LOG.warning("The state of the bot cannot be stored: %s", error)
             self._receiver.close()
 
-    def _tell_jobs(self, trouble: str) -> None:
+    def _note_on_jobs(self, trouble: str) -> None:
         """Store on its jobs why the bot cannot start them; "" if it can."""
         for target in targets_of(self._receiver.open(), self._bot.name):
-            self._link.tell(target.record.id, trouble, self._link.clock.now_ms(), target.key)
+            self._link.note_trouble(target.record.id, trouble, self._link.clock.now_ms(), target.key)
 
     def _save(self, state: BotState) -> None:
         def save(store: Store, _found: object) -> None:

@@ -46,9 +46,9 @@ class Senses:
     boot_id: Callable[[], str]
     uptime_ms: Callable[[], int]
     sessions: Callable[[], frozenset[str] | None]
-    tells_of_sleep: Callable[[], bool]
-    tells_of_locking: Callable[[], bool]
-    tells_of_power: Callable[[], bool]
+    reports_sleep: Callable[[], bool]
+    reports_locking: Callable[[], bool]
+    reports_power: Callable[[], bool]
     has_way_out: Callable[[], bool] = has_way_out
     runs_on_mains: Callable[[], bool | None] = runs_on_mains
 
@@ -61,9 +61,9 @@ def _senses() -> Senses:
         boot_id=session_events.boot_id,
         uptime_ms=session_events.uptime_ms,
         sessions=session_events.login_sessions,
-        tells_of_sleep=session_events.tells_of_sleep,
-        tells_of_locking=session_events.tells_of_locking,
-        tells_of_power=session_events.tells_of_power,
+        reports_sleep=session_events.reports_sleep,
+        reports_locking=session_events.reports_locking,
+        reports_power=session_events.reports_power,
     )
 
 
@@ -108,9 +108,9 @@ def _missing(event: SessionEvent, senses: Senses) -> str:
             "there is no login session, and logind does not run",
         ),
         SessionEvent.BOOT: (senses.boot_id, "the kernel gives no boot id"),
-        SessionEvent.WAKE: (senses.tells_of_sleep, "logind does not run"),
-        SessionEvent.UNLOCK: (senses.tells_of_locking, "neither logind nor a screen saver runs"),
-        SessionEvent.MAINS: (senses.tells_of_power, "UPower does not run"),
+        SessionEvent.WAKE: (senses.reports_sleep, "logind does not run"),
+        SessionEvent.UNLOCK: (senses.reports_locking, "neither logind nor a screen saver runs"),
+        SessionEvent.MAINS: (senses.reports_power, "UPower does not run"),
     }
     is_there, reason = ways.get(event, (lambda: True, ""))
     return "" if is_there() else reason

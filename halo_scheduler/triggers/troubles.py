@@ -25,5 +25,5 @@ class Troubles:
         """Report the trouble of an event, if it changed; "" for none."""
         key = entry.job_id, entry.key
         is_known = text == self._told.get(key, "")
-        if not is_known and self._link.tell(entry.job_id, text, self._link.clock.now_ms(), entry.key):
+        if not is_known and self._link.note_trouble(entry.job_id, text, self._link.clock.now_ms(), entry.key):
             self._told[key] = text

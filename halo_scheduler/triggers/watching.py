@@ -62,7 +62,7 @@ class Report(Protocol):
         """Store events and the watch state; `beside` writes more in the same transaction and returns changes."""
 
 
-class Tell(Protocol):
+class NoteTrouble(Protocol):
     """Reports trouble with watching an event."""
 
     def __call__(self, job_id: str, text: str, now_ms: int, key: str = "", /) -> bool:
@@ -108,7 +108,7 @@ class Link:
     """Whether a run of a job was active at each of some instants."""
     catches_up: Callable[[str], bool] = lambda _job_id: True
     """Whether a job catches up events from times without an engine."""
-    tell: Tell = lambda _job_id, _text, _now_ms, _key="": True
+    note_trouble: NoteTrouble = lambda _job_id, _text, _now_ms, _key="": True
 
 
 def refusal(event: Event) -> str:
@@ -173,7 +173,7 @@ class Reporter:
             record = self._open().jobs.get(job_id)
         return record is not None and record.spec.policy.catch_up is not CatchUp.SKIP
 
-    def tell(self, job_id: str, text: str, now_ms: int, key: str = "") -> bool:
+    def note_trouble(self, job_id: str, text: str, now_ms: int, key: str = "") -> bool:
         """Store the trouble of an event, or that it is over; return whether that worked."""
         with self._lock, suppress(StoreUnavailableError):
             store = self._open()
@@ -334,7 +334,7 @@ class Watching:
             if self._faults.get(kind) != fault:
                 _LOG.error("Watching events of the kind %s failed.", kind, exc_info=error)
         if fault != self._faults.get(kind, ""):
-            self._tell_all(entries, f"it cannot be watched: {fault}" if fault else "")
+            self._note_all(entries, f"it cannot be watched: {fault}" if fault else "")
         if fault:
             self._faults[kind] = fault
         else:
@@ -347,7 +347,7 @@ class Watching:
             with self._store.transaction():
                 self._store.watch_troubles.forget(gone)
 
-    def _tell_all(self, entries: Sequence[Watched], text: str) -> None:
+    def _note_all(self, entries: Sequence[Watched], text: str) -> None:
         """Report the trouble of all these events, or that it is over."""
         with self._store.transaction():
             for entry in entries:
@@ -369,7 +369,7 @@ class Watching:
             is_output_awaited=self._is_output_awaited,
             was_running=reporter.was_running,
             catches_up=reporter.catches_up,
-            tell=reporter.tell,
+            note_trouble=reporter.note_trouble,
         )
         return _Open(self._open_kind(kind, link), reporter, [], wakes)
 

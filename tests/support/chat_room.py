@@ -58,7 +58,7 @@ class ChatRoom:
             bots=self.store.settings.chat_bots(),
             after_ticks=self._wakes.append,
             is_output_awaited=self.awaited.__contains__,
-            tell=self._note_trouble,
+            note_trouble=self._note_trouble,
         )
         polls = len(self.server.offsets)
         self._watcher = open_watcher(link)

@@ -60,7 +60,7 @@ class Door:
             self.bench.clock,
             self.bench.path,
             self.place,
-            tell=self._tell,
+            note_trouble=self._tell,
         )
         self.watcher = open_watcher(link)
 

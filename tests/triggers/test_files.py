@@ -58,10 +58,10 @@ class _Store:
             Path("/nowhere"),
             was_running=lambda _job_id, _instants: self.is_own_work,
             catches_up=lambda _job_id: self.catches_up,
-            tell=self.tell,
+            note_trouble=self.note_trouble,
         )
 
-    def tell(self, _job_id: str, text: str, _now_ms: int, _key: str = "", /) -> bool:
+    def note_trouble(self, _job_id: str, text: str, _now_ms: int, _key: str = "", /) -> bool:
         self.told += [] if self.is_out_of_order else [text]
         return not self.is_out_of_order
 

@@ -82,9 +82,9 @@ class _Computer:
             boot_id=lambda: self.boot_id,
             uptime_ms=lambda: 60_000,
             sessions=lambda: self.sessions,
-            tells_of_sleep=lambda: self.is_told,
-            tells_of_locking=lambda: self.is_told,
-            tells_of_power=lambda: self.is_told,
+            reports_sleep=lambda: self.is_told,
+            reports_locking=lambda: self.is_told,
+            reports_power=lambda: self.is_told,
             has_way_out=lambda: self.has_way_out,
             runs_on_mains=lambda: self.on_mains,
         )
@@ -104,7 +104,9 @@ class _Desk:
 
     def begin(self) -> None:
         """Begin as a new engine does."""
-        link = Link(self.store.report, self.store.states, self.clock, Path("/nowhere"), tell=self._tell)
+        link = Link(
+            self.store.report, self.store.states, self.clock, Path("/nowhere"), note_trouble=self._tell
+        )
         self.rounds = SessionRounds(link, self.computer.senses())
 
     def follow(self, *kinds: SessionEvent) -> bool:

@@ -306,17 +306,17 @@ def _trouble(bench: Bench) -> str:
 
 
 def test_trouble_with_an_event_is_the_situation_of_its_job(bench: Bench, desk: _Desk, link: Link) -> None:
-    assert link.tell("job", "/in cannot be read", START)
+    assert link.note_trouble("job", "/in cannot be read", START)
     assert _trouble(bench) == "/in cannot be read"
     for call in desk.posted:
         call()
     assert desk.stored == [Change(ChangeKind.WATCH, job_id="job")]
-    assert link.tell("job", "", START)
+    assert link.note_trouble("job", "", START)
     assert not _trouble(bench)
 
 
 def test_trouble_ends_with_the_watching_of_the_event(bench: Bench, desk: _Desk, link: Link) -> None:
-    link.tell("job", "/in cannot be read", START)
+    link.note_trouble("job", "/in cannot be read", START)
     bench.scheduler.pause_job("job")
     desk.watching.follow()
     bench.scheduler.resume_job("job")
@@ -324,21 +324,21 @@ def test_trouble_ends_with_the_watching_of_the_event(bench: Bench, desk: _Desk, 
 
 
 def test_trouble_of_the_engine_before_is_forgotten(bench: Bench, link: Link) -> None:
-    link.tell("job", "/in cannot be read", START)
+    link.note_trouble("job", "/in cannot be read", START)
     _Desk(bench).watching.follow()
     assert not _trouble(bench)
 
 
 def test_trouble_that_cannot_be_stored_is_not_notified(desk: _Desk, link: Link) -> None:
     desk.watching.close()
-    assert not link.tell("job", "/in cannot be read", START)
+    assert not link.note_trouble("job", "/in cannot be read", START)
 
 
 def test_trouble_with_an_event_is_written_into_the_journal(
     bench: Bench, link: Link, caplog: pytest.LogCaptureFixture
 ) -> None:
     for job_id in ("job", "gone"):
-        link.tell(job_id, "/in cannot be read", START)
+        link.note_trouble(job_id, "/in cannot be read", START)
     event = bench.scheduler._store.events.last("job", EventKind.WATCH_TROUBLE)
     assert event is not None
     assert (event.at, event.detail) == (START, {"text": "/in cannot be read"})
