@@ -470,7 +470,7 @@ def test_each_directive_is_read_once(spool: Spool, child: Child) -> None:
     assert spool.said() == Directives(cost=7.0, question="well")
 
 
-def test_much_is_heard_in_steps(spool: Spool, child: Child) -> None:
+def test_a_long_output_is_read_in_steps(spool: Spool, child: Child) -> None:
     child(b"::cost 1\n" + _NUMBERS + b"::cost 2\n")
     spool.listen(Redactor())
     steps = 1
@@ -481,7 +481,7 @@ def test_much_is_heard_in_steps(spool: Spool, child: Child) -> None:
     assert spool.said().cost == 3.0
 
 
-def test_a_secret_is_not_heard(spool: Spool, child: Child) -> None:
+def test_a_secret_is_redacted_from_directives(spool: Spool, child: Child) -> None:
     spool.listen(Redactor([_HIDDEN]))
     for piece in (b"::needs-input is it hun", b"ter22 or not?\n"):
         child(piece)
@@ -489,7 +489,7 @@ def test_a_secret_is_not_heard(spool: Spool, child: Child) -> None:
     assert spool.said().question == "is it *** or not?"
 
 
-def test_nothing_is_cut_out_that_was_not_heard(spool: Spool, child: Child, has_holes: bool) -> None:
+def test_unread_output_is_not_cut_out(spool: Spool, child: Child, has_holes: bool) -> None:
     spool.listen(Redactor())
     line = b"::cost 1\n".ljust(_BLOCK - 1, b".") + b"\n"
     child(line * 64)
@@ -503,7 +503,7 @@ def test_nothing_is_cut_out_that_was_not_heard(spool: Spool, child: Child, has_h
     assert spool.said().cost == 65.0
 
 
-def test_all_is_heard_of_an_output_that_is_cut_again_and_again(
+def test_an_output_that_is_cut_repeatedly_is_read_completely(
     spool: Spool, child: Child, has_holes: bool
 ) -> None:
     spool.listen(Redactor())
@@ -586,7 +586,7 @@ def test_an_output_that_was_only_made_longer_has_an_end(spool: Spool, child: Chi
     assert spool.said().cost == 3.0
 
 
-def test_an_output_that_was_emptied_is_heard_on(spool: Spool, child: Child) -> None:
+def test_an_emptied_output_is_read_further(spool: Spool, child: Child) -> None:
     spool.listen(Redactor())
     child(b"::cost 1\nand more\n")
     spool.hear(_LOT)
@@ -597,7 +597,7 @@ def test_an_output_that_was_emptied_is_heard_on(spool: Spool, child: Child) -> N
     assert spool.said().cost == 3.0
 
 
-def test_at_once_only_so_much_is_heard_and_that_is_reported(spool: Spool, child: Child) -> None:
+def test_a_long_output_is_read_partly_at_once_and_that_is_noted(spool: Spool, child: Child) -> None:
     spool.listen(Redactor())
     child(b"::cost 1\n" + _NUMBERS + b"::cost 2\n" + _NUMBERS + b"::cost 4\n")
     spool.hear_at_once(1_000)
@@ -606,7 +606,7 @@ def test_at_once_only_so_much_is_heard_and_that_is_reported(spool: Spool, child:
 
 
 @pytest.mark.parametrize("most_bytes", [320_012, 400_000, _LOT])
-def test_at_once_all_is_heard_that_fits(spool: Spool, child: Child, most_bytes: int) -> None:
+def test_a_short_output_is_read_completely_at_once(spool: Spool, child: Child, most_bytes: int) -> None:
     spool.listen(Redactor())
     child(_NUMBERS[:-8] + b"::cost 1\n" + b"xx\n")
     spool.hear_at_once(most_bytes)
@@ -751,7 +751,7 @@ def test_on_a_full_disk_the_beginning_and_the_end_are_kept(
     assert kept.endswith(b"last!")
 
 
-def test_on_a_full_disk_an_output_is_shortened_before_all_of_it_was_heard(
+def test_on_a_full_disk_even_unread_output_is_shortened(
     spool: Spool, child: Child, space: Callable[[int], None]
 ) -> None:
     spool.listen(Redactor())

@@ -188,7 +188,7 @@ def test_a_data_folder_to_be_created_in_a_sticky_folder_is_fine(tmp_path: Path) 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
-def test_a_missing_data_folder_below_somebody_elses_is_reported_and_not_mended(tmp_path: Path) -> None:
+def test_a_missing_data_folder_below_another_users_is_reported_and_not_fixed(tmp_path: Path) -> None:
     above = tmp_path / "theirs"
     above.mkdir()
     os.chown(above, 65_534, 65_534)
@@ -274,7 +274,7 @@ def test_a_time_zone_that_cannot_be_read_is_reported(path: Path, zone: pytest.Mo
     assert "Europe/Berlin" in finding.advice
 
 
-def test_what_the_system_says_of_its_time_zone_is_one_line(path: Path, zone: pytest.MonkeyPatch) -> None:
+def test_the_fault_of_a_time_zone_is_one_line(path: Path, zone: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise KeyError("there are two of them. \nChoose one")
 
@@ -320,7 +320,7 @@ def test_an_entry_for_another_program_is_the_users_choice(
     assert only(found_by(check_autostart, path)).mend is None
 
 
-def test_an_entry_that_was_disabled_is_left_so(path: Path) -> None:
+def test_a_disabled_entry_stays_disabled(path: Path) -> None:
     autostart = system_autostart()
     autostart.turn_on(["/gone"])
     with Path(autostart.where()).open("a") as file:

@@ -110,7 +110,7 @@ def test_a_due_job_is_not_started_again_while_its_adopted_run_keeps_running(hous
     assert len({run.slot_at for run in runs}) == len(runs)
 
 
-def test_a_test_run_that_keeps_running_is_adopted_as_what_it_was_edited_to(house: House) -> None:
+def test_an_adopted_test_run_keeps_its_edited_action(house: House) -> None:
     job_id = house.scheduler.add_job(
         "job", Manual(), Command(argv=("false",)), policy=Policy(time_limit="1s")
     )

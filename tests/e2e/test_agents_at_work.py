@@ -212,7 +212,7 @@ def test_a_question_waits_for_its_answer_and_the_answer_for_its_run(house: House
     assert _halo("inbox").stdout == "no open questions\n"
 
 
-def test_what_is_answered_wrongly_is_one_sentence_and_an_exit_code(house: House) -> None:
+def test_a_wrong_answer_gets_one_sentence_and_an_exit_code(house: House) -> None:
     house.start()
     house.end_of(house.begin(_prompt("x", ["say", "::needs-input Well?"])))
     for arguments, exit_code, sentence in (

@@ -70,9 +70,7 @@ def test_each_message_runs_once_and_is_answered_although_the_daemon_is_killed(
     assert {run.outcome for run in runs} <= {Outcome.SUCCESS, Outcome.INTERRUPTED}
 
 
-def test_a_command_answers_what_somebody_writes_without_its_secrets(
-    house: House, server: TelegramServer
-) -> None:
+def test_a_reply_contains_no_secrets(house: House, server: TelegramServer) -> None:
     house.scheduler.secrets.set("KEY", "correct-horse", in_file=True)
     script = 'printf "you wrote %s\\n$KEY\\n" "$HALO_INPUT"'
     command = Command(argv=("sh", "-c", script), environment={"KEY": "${secret:KEY}"})

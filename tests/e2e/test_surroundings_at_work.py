@@ -67,9 +67,7 @@ def _halo(*arguments: str) -> str:
     return subprocess.run([_HALO, *arguments], capture_output=True, text=True, check=True).stdout
 
 
-def test_a_job_waits_for_mains_power_says_so_and_starts_when_the_plug_is_in(
-    house: House, buses: Buses
-) -> None:
+def test_a_job_waits_for_ac_power_and_starts_when_it_is_plugged_in(house: House, buses: Buses) -> None:
     with PowerService(buses, on_battery=True) as power:
         house.start()
         policy = Policy(conditions=(MainsPower(),))

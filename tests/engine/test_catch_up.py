@@ -106,7 +106,7 @@ def test_times_missed_while_catching_up_become_pending(bench: Bench) -> None:
     assert _hours(bench, job_id) == [1, 2, 3, 4, 5]
 
 
-def test_a_job_that_waits_for_its_place_catches_up_what_it_misses_meanwhile(bench: Bench) -> None:
+def test_a_job_that_waits_for_a_limit_catches_up_times_missed_meanwhile(bench: Bench) -> None:
     bench.scheduler.set_group_limit("group", 1)
     other = bench.scheduler.add_job("other", Every("1h"), group="group", job_id="0")
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=_ALL, group="group", job_id="1")
@@ -165,7 +165,7 @@ def test_pausing_disabling_and_editing_end_the_catch_up(bench: Bench, way: str) 
     assert (bench.job(job_id).next_run_at or 0) > START + 3 * _HOUR
 
 
-def test_a_run_that_a_crash_ended_is_followed_by_what_was_missed_since(bench: Bench) -> None:
+def test_missed_times_run_after_a_run_that_a_crash_ended(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=_ALL)
     bench.tick(_HOUR)
 
@@ -251,7 +251,7 @@ def test_a_run_by_a_hint_with_other_parameters_is_caught_up_too(bench: Bench) ->
     assert [run.parameters["mode"] for run in _oldest_first(bench, job_id)] == ["quick", "full"]
 
 
-def test_what_no_program_can_run_is_skipped_at_once_and_not_minute_by_minute(tmp_path: Path) -> None:
+def test_all_missed_times_of_an_unsupported_job_are_skipped_at_once(tmp_path: Path) -> None:
     clock = ManualClock(START)
     with Scheduler.open(tmp_path / "halo.db", clock=clock) as scheduler:
         job_id = scheduler.add_job("job", Every("1h"), Callback("elsewhere"), policy=_ALL)

@@ -65,7 +65,7 @@ def test_changes_wake_the_loop_and_are_reported(scheduler: Scheduler, qtbot: QtB
 
 
 @pytest.mark.usefixtures("qapp")
-def test_another_connection_is_heard_through_the_socket(scheduler: Scheduler, qtbot: QtBot) -> None:
+def test_changes_of_another_connection_arrive_through_the_socket(scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.on_job_due(lambda *_: None)
     scheduler.start()
     other = Scheduler.open(scheduler.path)
@@ -387,7 +387,7 @@ def test_logind_wakes_the_engine(scheduler: Scheduler, qtbot: QtBot, monkeypatch
 
 
 @pytest.mark.usefixtures("qapp")
-def test_a_system_bus_that_goes_is_listened_to_no_more(
+def test_a_closed_system_bus_is_no_longer_watched(
     scheduler: Scheduler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with private_buses() as buses:

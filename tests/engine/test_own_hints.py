@@ -54,7 +54,7 @@ def test_a_pace_is_taken_before_the_next_run_is_planned(bench: Bench) -> None:
     }
 
 
-def test_one_more_run_so_long_after_the_end(bench: Bench) -> None:
+def test_a_hint_may_request_one_run_after_a_delay(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     (run,) = bench.tick(_HOUR)
     bench.end(run, proposal=_SOON)

@@ -575,7 +575,7 @@ def test_a_next_job_that_does_not_run_is_recorded_on_both_runs(bench: Bench, sta
     assert _runs(bench) == [run]
 
 
-def test_a_once_that_is_over_is_disabled_and_so_does_not_follow(bench: Bench) -> None:
+def test_a_passed_once_is_disabled_and_does_not_follow(bench: Bench) -> None:
     _chain(bench, schedule=Once(START + 30 * _MINUTE))
     (run,) = bench.tick(30 * _MINUTE)
     bench.finish(run)

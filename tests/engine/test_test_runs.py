@@ -130,7 +130,7 @@ def test_a_slot_falling_due_during_a_test_stays_due(bench: Bench, job_id: str) -
     assert (due.slot_at, due.trigger, due.attempt) == (START + 2 * _HOUR, Trigger.SCHEDULE, 1)
 
 
-def test_a_paused_or_disabled_job_can_be_tried_and_stays_so(bench: Bench, job_id: str) -> None:
+def test_a_test_run_leaves_a_job_paused_or_disabled(bench: Bench, job_id: str) -> None:
     bench.scheduler.pause_job(job_id)
     before = _state(bench, job_id)
     bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)

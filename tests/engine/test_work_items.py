@@ -275,7 +275,7 @@ def test_the_item_of_a_run_that_outlives_its_engine_is_settled_also_when_its_job
     shop.until(lambda: shop.places() == {"done": ["a.md"]})
 
 
-def test_a_run_that_asks_while_no_engine_is_there_is_heard_by_the_next(shop: AgentShop) -> None:
+def test_the_next_engine_reads_a_question_asked_while_none_ran(shop: AgentShop) -> None:
     go_on = shop.folder / "go on"
     steps = [["wait", str(go_on)], ["say", "::cost 0.25"], ["say", "::needs-input Which colour?"]]
     prompt = shop.prompt("Do it", *steps, work_source=shop.items(a="# Fix it"))

@@ -37,7 +37,7 @@ def test_nothing_is_readable_until_the_clock_is_set() -> None:
 
 
 @_on_linux
-def test_after_it_was_heard_the_timer_is_armed_again() -> None:
+def test_the_timer_is_armed_again_after_it_fired() -> None:
     changes = ClockChanges.open()
     assert changes is not None
     fdinfo = Path(f"/proc/self/fdinfo/{changes.fileno()}")

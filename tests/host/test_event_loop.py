@@ -54,7 +54,7 @@ def test_a_timer_can_be_restarted_by_its_callback(parent: QObject, qtbot: QtBot)
     assert timer.remainingTime() > 50_000
 
 
-def test_a_stopped_timer_fires_no_more(parent: QObject, qtbot: QtBot) -> None:
+def test_a_stopped_timer_does_not_fire(parent: QObject, qtbot: QtBot) -> None:
     fired: list[str] = []
     timer = Timer(lambda: fired.append("fired"), parent)
     timer.start(0)

@@ -131,9 +131,7 @@ def test_a_zombie_that_may_have_a_waiter_is_left_for_a_minute(reaper: Reaper, or
     assert _reaps(reaper, pid, _NOW + 60_000)
 
 
-def test_only_so_many_are_reaped_at_once(
-    reaper: Reaper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_reaping_is_bounded_per_call(reaper: Reaper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "_MOST_AT_ONCE", 2)
     line = "for i in 1 2 3; do setsid sh -c '(echo >$0; exec sleep 0.5) & sleep 0.01' $i & done; wait"
     subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, start_new_session=True, check=True)

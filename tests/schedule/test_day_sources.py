@@ -72,7 +72,7 @@ def test_times_move_over_holidays() -> None:
     assert previous_run(back, utc_ms("2026-12-31T00:00Z")) == utc_ms("2026-12-24T09:00Z")
 
 
-def test_days_that_are_not_looked_up_are_asked_for() -> None:
+def test_days_that_are_not_looked_up_are_refused() -> None:
     schedule = Several((Entry(_DAILY, calendar=Calendar(only=("holidays DE",))),))
     with pytest.raises(
         ScheduleError, match=r"the days of 'holidays DE' are not known; look them up with look_up_days"

@@ -235,7 +235,9 @@ def test_the_output_comes_back_into_the_thread(room: ChatRoom) -> None:
         ("::reply sorry\nx\n", {"outcome": Outcome.TIMEOUT}, "deploy timed out.\nsorry"),
     ],
 )
-def test_what_is_answered(room: ChatRoom, printed: str, how: dict[str, Outcome], text: str) -> None:
+def test_the_reply_is_the_output_of_the_run(
+    room: ChatRoom, printed: str, how: dict[str, Outcome], text: str
+) -> None:
     room.add()
     room.open()
     room.write("go")
@@ -617,7 +619,7 @@ def test_a_missing_package_or_service_is_a_fault(monkeypatch: pytest.MonkeyPatch
         open_service(bot, TOKEN)
 
 
-def test_a_bot_without_its_secret_says_so(room: ChatRoom) -> None:
+def test_a_bot_without_its_secret_reports_a_fault(room: ChatRoom) -> None:
     room.bench.scheduler.secrets.remove("CHAT_family")
     with pytest.raises(ChatFault, match="CHAT_family"):
         room.bench.scheduler.chat.test("family")

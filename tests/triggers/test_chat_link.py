@@ -188,7 +188,7 @@ def test_a_flood_of_pings_delays_no_other_thread_and_can_be_closed() -> None:
     assert [str(fault) for fault in ended] == ["the connection to Chat was closed"]
 
 
-def test_nothing_is_logged_of_what_is_sent(caplog: pytest.LogCaptureFixture) -> None:
+def test_sent_data_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", logger="halo_scheduler")
     caplog.set_level("DEBUG")
     with open_sockets(_echo) as site, _link().socket(f"{site.url}/?ticket=SECRET") as connection:

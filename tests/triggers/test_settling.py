@@ -57,7 +57,7 @@ def test_a_file_is_reported_once_it_has_settled() -> None:
     assert not folder.take(10_000)
 
 
-def test_the_next_look_is_when_the_first_file_settles() -> None:
+def test_the_next_poll_is_when_the_first_file_settles() -> None:
     folder = _Folder()
     folder.write("a", 1)
     assert folder.look(500).next_at == folder.now + 1_500
@@ -79,7 +79,7 @@ def test_a_change_counts_from_when_it_happened_not_from_when_it_was_noticed() ->
     assert folder.look(900).next_at == folder.now + 1_100
 
 
-def test_a_change_is_never_older_than_the_look_before() -> None:
+def test_a_change_is_never_older_than_the_previous_comparison() -> None:
     folder = _Folder()
     folder.look()
     folder.files["a"] = Sight(1, 0)

@@ -82,7 +82,7 @@ def test_old_connections_are_closed_without_another_request(pairs: Pairs) -> Non
     assert not _is_closed(young)
 
 
-def test_there_are_only_so_many(pairs: Pairs) -> None:
+def test_at_most_64_connections_are_kept(pairs: Pairs) -> None:
     kept = [pairs.put()[0] for _ in range(64)]
     one_more, _ = pairs.put()
     assert _is_closed(one_more)

@@ -306,7 +306,7 @@ def test_a_job_that_waits_for_its_conditions_names_them_and_its_deadline() -> No
     assert _sentences(_due(unmet())) == ["Due since 13:45, waiting for its conditions."]
 
 
-def test_a_job_that_waits_for_quiet_hours_says_what_follows() -> None:
+def test_a_job_that_waits_for_quiet_hours_shows_what_follows() -> None:
     waiting = _due(quiet("Nights", _NOW + 4 * _HOUR), conditions=(Load(below=2),))
     assert _sentences(waiting) == [
         "Due since 13:45, quiet until 17:50.",

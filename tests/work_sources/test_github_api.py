@@ -315,7 +315,7 @@ def test_a_request_that_could_not_finish_in_time_is_not_started(site: GithubSite
     assert site.labels(1) == {"ready"}
 
 
-def test_only_so_much_is_remembered(site: GithubSite, desk: Desk) -> None:
+def test_the_cache_of_responses_is_bounded(site: GithubSite, desk: Desk) -> None:
     site.add(1)
     first, rest = desk.source(), [desk.source(ready=f"label {number}") for number in range(64)]
     for source in (first, *rest):

@@ -188,7 +188,7 @@ def test_an_item_released_meanwhile_is_not_reported_again(
     assert (desk.claimed(), tree(base)) == ({"b"}, ["in-progress/1.md"])
 
 
-def test_only_so_many_are_listed(desk: WorkDesk, base: Path, source: FolderSource) -> None:
+def test_at_most_a_thousand_items_are_listed(desk: WorkDesk, base: Path, source: FolderSource) -> None:
     put(base, *(f"{number}.md" for number in range(1_001)))
     assert len(desk.open(source).ready()) == 1_000
 

@@ -225,12 +225,12 @@ def test_impossible_days_are_refused(options: tuple[str, ...], reason: str) -> N
     assert reason in f"{result.output}{result.exception}"
 
 
-def test_a_crontab_has_no_days_and_says_so() -> None:
+def test_a_crontab_notes_that_it_loses_limited_days() -> None:
     _tea(*_TEA, "--until-date", "2097-12-31")
     assert "# not kept: the days it is limited to" in _halo("export", "--format", "crontab")
 
 
-def test_a_crontab_cannot_say_what_happens_on_overlap() -> None:
+def test_a_crontab_cannot_express_the_overlap_policy() -> None:
     _tea("--cron", "0 9 * * *", "--on-overlap", "queue")
     assert "# not kept: what it does on overlap" in _halo("export", "--format", "crontab")
 

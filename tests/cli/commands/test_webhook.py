@@ -39,7 +39,7 @@ def _data(*arguments: str) -> Any:
     return json.loads(_webhook(*arguments, "--json"))
 
 
-def test_a_new_job_says_what_is_missing_until_it_can_be_called() -> None:
+def test_a_new_webhook_job_lists_what_is_missing() -> None:
     added = _run("add", "build", "--webhook", "--", "true").output.splitlines()
     assert added[2:] == [
         "▲ it has no address yet; create one with: halo webhook url build",

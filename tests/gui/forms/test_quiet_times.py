@@ -65,7 +65,7 @@ def test_quiet_hours_that_apply_now_are_shown_with_their_end() -> None:
     assert holds_words(QuietTime(start="08:00", end="07:00"), _NOW) == "Quiet now until tomorrow 07:00"
 
 
-def test_for_whom_it_is_quiet_now_is_one_line() -> None:
+def test_current_quiet_hours_are_described_in_one_line() -> None:
     web, home = (QuietTime(group=name, **_MORNING) for name in ("web", "home"))
     longer = QuietTime(group="web", start="09:30", end="11:00")
     everybody = QuietTime(start="07:00", end="09:15")

@@ -197,7 +197,7 @@ def test_after_an_unknown_change_everything_is_read_again(
     assert _cells(model, 1)[Column.OUTCOME] == "Succeeded"
 
 
-def test_a_job_that_is_renamed_is_shown_so(past: Past, model: RunTableModel, qtbot: QtBot) -> None:
+def test_a_renamed_job_is_shown_with_its_new_name(past: Past, model: RunTableModel, qtbot: QtBot) -> None:
     job_id = past.job("old")
     past.run(job_id)
     _show(model, qtbot)

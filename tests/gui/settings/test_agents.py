@@ -104,7 +104,7 @@ def _stored(scheduler: Scheduler) -> list[str]:
 # --- The list -------------------------------------------------------------------------------------
 
 
-def test_each_agent_tells_how_it_gets_its_prompt(page: AgentsPage) -> None:
+def test_each_agent_shows_how_it_gets_its_prompt(page: AgentsPage) -> None:
     assert _about(page, "claude") == "prompt via stdin"
     assert _about(page, "gemini") == "prompt as argument"
 

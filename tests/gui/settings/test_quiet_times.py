@@ -113,7 +113,7 @@ def test_without_quiet_hours_they_are_explained(page: QuietTimesPage) -> None:
     assert _text(page, "quietNow") == ""
 
 
-def test_each_tells_when_and_for_whom_and_whether_it_holds(
+def test_each_entry_shows_times_group_and_whether_it_applies(
     page: QuietTimesPage, scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
 ) -> None:
     _have(page, qtbot, scheduler, _NIGHTS, _MEETING)

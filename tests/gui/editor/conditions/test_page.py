@@ -124,7 +124,7 @@ def test_a_condition_that_is_there_is_not_offered_again(bench: Bench) -> None:
     assert desk.find(QAbstractButton, "addCondition_mains").isEnabled()
 
 
-def test_no_more_are_offered_than_a_job_may_have(bench: Bench) -> None:
+def test_conditions_are_offered_up_to_the_limit(bench: Bench) -> None:
     desk = _open(bench, *(Network(host="a", port=port) for port in range(1, MOST_CONDITIONS + 1)))
     assert not desk.find(QAbstractButton, "addCondition_path").isEnabled()
     desk.press("condition0Remove")

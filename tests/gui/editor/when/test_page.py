@@ -515,7 +515,7 @@ def test_each_kind_has_a_useful_default(bench: Bench, kind: str, schedule: Sched
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
-def test_the_side_panel_tells_words_runs_and_notes(bench: Bench) -> None:
+def test_the_side_panel_shows_words_runs_and_notes(bench: Bench) -> None:
     desk = bench.open(replace(FULL, enabled=True))
     assert desk.find(QLabel, "scheduleWords").text() == "at 02:30 on weekdays (Europe/Berlin)"
     assert desk.find(QLabel, "nextRun0").text() == "Wed 15 Jul, 02:30"
