@@ -11,7 +11,7 @@ from halo_scheduler.model.jobs import given_parameters, require_input
 from ui.forms.inputs import PlainText
 from ui.forms.times import TimeEdit
 from ui.style.theme import GRID, MARGIN, Appearance, mono_font, strong_font
-from ui.widgets.labels import WrappedText, button, label
+from ui.widgets.labels import WrappedText, button, label, with_shortcut
 
 _LINES = 5
 _MOST_AT_ONCE = 8
@@ -69,14 +69,17 @@ class RunDialog(QDialog):
     def _values(self) -> QWidget:
         inner = QWidget()
         form = QFormLayout(inner)
-        form.setContentsMargins(0, 0, 0, 0)
+        form.setContentsMargins(0, GRID, 0, 0)
         for name, default in self._declared.items():
             line = QLineEdit(default)
             line.setObjectName(f"value_{name}")
             line.setAccessibleName(name)
             line.setFont(mono_font(line.font()))
             line.setCursorPosition(0)
-            form.addRow(label(name), line)
+            title = label(name)
+            # Qt would put the words of a low label above those of its field.
+            title.setMinimumHeight(line.sizeHint().height())
+            form.addRow(title, line)
             self._lines[name] = line
         if len(self._declared) <= _MOST_AT_ONCE:
             return inner
@@ -92,7 +95,8 @@ class RunDialog(QDialog):
         cancel = button(self.tr("Cancel"), name="cancelButton", tip=self.tr("Cancel (Esc)"))
         cancel.clicked.connect(self.reject)
         row.addWidget(cancel)
-        run = button(self.tr("Run"), name="runButton", kind="primary", tip=self.tr("Run (Return)"))
+        words = self.tr("Run") if self._time is None else self.tr("Schedule run")
+        run = button(words, name="runButton", kind="primary", tip=with_shortcut(words, "Return"))
         run.setDefault(True)
         run.clicked.connect(self.accept)
         row.addWidget(run)

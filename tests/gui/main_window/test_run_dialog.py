@@ -87,3 +87,20 @@ def test_many_parameters_scroll(qtbot: QtBot, count: int, scrolls: int) -> None:
     areas = [area for area in dialog.findChildren(QScrollArea) if area.widget() is not None]
     assert len(areas) == scrolls
     assert dialog.height() < 800
+
+
+def test_the_button_says_whether_the_run_starts_now_or_later(qtbot: QtBot) -> None:
+    for is_later, words in ((False, "Run"), (True, "Schedule run")):
+        dialog = _open(qtbot, is_later=is_later)
+        run = dialog.findChild(QPushButton, "runButton")
+        assert run is not None
+        assert run.text() == words
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_the_name_of_a_value_stands_beside_it(qtbot: QtBot) -> None:
+    dialog = _open(qtbot, branch="main")
+    line = dialog.findChild(QLineEdit, "value_branch")
+    name = next(one for one in dialog.findChildren(QLabel) if one.text() == "branch")
+    assert line is not None
+    assert name.geometry().center().y() == pytest.approx(line.geometry().center().y(), abs=1)
