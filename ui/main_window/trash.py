@@ -122,11 +122,12 @@ class TrashDialog(QDialog):
         self._list.clear()
         self._question.hide()
         for job in jobs:
-            parts = [one_line(job.name, 60), schedule_words(job.schedule)]
+            parts = [one_line(job.name, 60)]
             if job.id in removed_at:
                 day = short_date(local_time(removed_at[job.id]))
                 parts.append(self.tr("deleted {day}").format(day=day))
-            item = QListWidgetItem("   ·   ".join(parts))
+            # Last, because it may be long and would push the day out of sight.
+            item = QListWidgetItem("   ·   ".join([*parts, schedule_words(job.schedule)]))
             item.setData(_ID, job.id)
             item.setToolTip(plain_tooltip(job.name))
             item.setSizeHint(QSize(0, ROW))

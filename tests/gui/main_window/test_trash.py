@@ -55,6 +55,9 @@ def test_the_day_of_deletion_is_shown_and_searched(dialog: TrashDialog) -> None:
     dialog.set_jobs([make_job("alpha"), make_job("beta")], {"alpha": 1_784_000_000_000})
     rows = [_list(dialog).item(row) for row in range(2)]
     assert "deleted 14 Jul 2026" in rows[0].text()
+    assert rows[0].text().index("deleted") < rows[0].text().index("very"), (
+        "a long schedule would push it out of sight"
+    )
     search = dialog.findChild(QLineEdit, "trashSearch")
     assert search is not None
     search.setText("BET")
