@@ -27,7 +27,8 @@ from ui.widgets.labels import SearchField, action, button, icon_button, set_word
 _LONGEST_GROUP = 24
 _MOST_NAMED = 2
 _NARROW = 36
-_LEAST_SEARCH, _USUAL_SEARCH = 72, 120
+# For less and less room: whether windows, "New job" and filters have words, and the width of the search.
+_LESS = ((1, 1, 1, 120), (0, 1, 1, 120), (0, 0, 1, 120), (0, 0, 0, 120), (0, 0, 0, 72))
 # After the jobs are loaded and the window is idle.
 _CLEAR_BUTTON_MS = 500
 
@@ -68,6 +69,7 @@ class JobToolbar(QWidget):
         self._groups: tuple[str, ...] = ()
         self._limits: Mapping[str, int] = {}
         self._fitted_width = 0
+        self._windows: list[QPushButton] = []
         self._chosen_words: dict[QPushButton, str] = {}
         self._icons: dict[QPushButton, str] = {}
         row = QHBoxLayout(self)
@@ -90,16 +92,15 @@ class JobToolbar(QWidget):
         row.addWidget(self._group_button)
         row.addStretch(1)
         centred = Qt.AlignmentFlag.AlignVCenter  # else their height would limit that of the others
-        self._history = icon_button(
-            appearance, "history", self.tr("Run history"), name="historyButton", shortcut="Ctrl+H"
-        )
-        self._history.clicked.connect(self.history_wanted)
-        row.addWidget(self._history, 0, centred)
-        self._settings = icon_button(
-            appearance, "settings", self.tr("Settings"), name="settingsButton", shortcut="Ctrl+,"
-        )
-        self._settings.clicked.connect(self.settings_wanted)
-        row.addWidget(self._settings, 0, centred)
+        for icon, words, keys, wanted in (
+            ("history", self.tr("Run history"), "Ctrl+H", self.history_wanted),
+            ("settings", self.tr("Settings"), "Ctrl+,", self.settings_wanted),
+        ):
+            made = button("", name=f"{icon}Button", kind="quiet", accessible=words, tip=words, shortcut=keys)
+            tint(made, appearance, icon)
+            made.clicked.connect(wanted)
+            row.addWidget(made, 0, centred)
+            self._windows.append(made)
         self.more_button = icon_button(appearance, "more", self.tr("More"), name="moreButton", shortcut="F10")
         self.more_button.setPopupMode(self.more_button.ToolButtonPopupMode.InstantPopup)
         row.addWidget(self.more_button, 0, centred)
@@ -146,7 +147,6 @@ class JobToolbar(QWidget):
                 self.tr("Search names, groups, descriptions, commands, URLs and schedules"), "Ctrl+F"
             )
         )
-        self._search.setMinimumWidth(_USUAL_SEARCH)
         self._search.setMaximumWidth(320)
         find = QAction(self.tr("Search"), self._search)
         tint(find, self._appearance, "search", Tone.MUTED)
@@ -338,15 +338,14 @@ class JobToolbar(QWidget):
         self._fitted_width = self.minimumSizeHint().width()
 
     def _fit_words(self) -> None:
-        steps = ((False, _USUAL_SEARCH), (True, _USUAL_SEARCH), (True, _LEAST_SEARCH))
-        for words, (with_icons, search) in zip(
-            (self.tr("New job"), "", "", ""), (steps[0], *steps), strict=True
-        ):
-            set_words(self.new_button, words)
+        for are_named, is_worded, with_words, search in _LESS:
+            for one in self._windows:
+                set_words(one, one.accessibleName() if are_named else "")
+            set_words(self.new_button, self.tr("New job") if is_worded else "")
             self._search.setMinimumWidth(search)
             for choice, chosen in self._chosen_words.items():
-                self._show_choice(choice, chosen if self._is_set(choice) or not with_icons else "")
-            if words:
+                self._show_choice(choice, chosen if self._is_set(choice) or with_words else "")
+            if is_worded:
                 # Icons are lower than text; the row keeps its height.
                 self._search.setMinimumHeight(self.new_button.sizeHint().height())
             lacking = self.minimumSizeHint().width() - self.width()

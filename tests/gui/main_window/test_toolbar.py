@@ -7,9 +7,16 @@ from itertools import combinations
 import pytest
 from job_values import make_job, row_of
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QFont
+from PySide6.QtGui import QAction, QFont, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import HttpRequest
@@ -209,3 +216,20 @@ def test_with_a_large_font_nothing_is_cut(qtbot: QtBot, qapp: QApplication, widt
     )
     assert toolbar.sizePolicy().verticalPolicy() is QSizePolicy.Policy.Fixed
     qapp.setStyleSheet("")
+
+
+@pytest.mark.parametrize(("width", "is_labelled"), [(1_280, True), (480, False)])
+def test_history_and_settings_show_their_words_where_there_is_room(
+    qtbot: QtBot, width: int, *, is_labelled: bool
+) -> None:
+    house = QWidget()
+    qtbot.addWidget(house)
+    toolbar = JobToolbar(Appearance(), house)
+    toolbar.set_searchable(True)
+    house.show()
+    toolbar.setGeometry(0, 0, width, toolbar.sizeHint().height())
+    for name, keys in (("historyButton", "Ctrl+H"), ("settingsButton", "Ctrl+,")):
+        one = toolbar.findChild(QPushButton, name)
+        assert one is not None
+        assert one.shortcut() == QKeySequence(keys)
+        assert bool(one.text()) is is_labelled
