@@ -16,8 +16,7 @@ from halo_scheduler.model.settings import Theme
 
 from .icons import IconMaker, icon_path
 
-# Widgets choose a variant with the dynamic properties "kind" (buttons: primary, quiet, danger, link, inline) and
-# "role" (labels: title, muted, small, error, warn, ok; frames: card, bar, note; buttons: toggle).
+# Variants: "kind" (buttons: primary, quiet, danger, link, inline) and "role" (labels: title, muted, small, error, ...).
 _SHEET = Template("""
 QToolTip { color: $text; background: $raised; border: 1px solid $line; padding: 4px 6px; }
 QLabel[role="muted"], QLabel[role="small"] { color: $muted; }

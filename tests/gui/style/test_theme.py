@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QPushButton, QTimeEdit
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QPushButton,
+    QSpinBox,
+    QTimeEdit,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model.settings import Theme
@@ -69,9 +78,16 @@ def test_icons_and_lengths_grow_with_large_letters(qtbot: QtBot) -> None:
 
 
 @pytest.mark.usefixtures("large_letters")
-def test_fields_and_buttons_are_never_lower_than_large_letters(qtbot: QtBot) -> None:
-    for made in (QLineEdit("text"), QComboBox(), QPushButton("New job"), QTimeEdit()):
-        qtbot.addWidget(made)
-        made.ensurePolished()
-        # A layout may shrink a widget to its minimum height, whatever its letters need.
-        assert made.minimumHeight() >= made.fontMetrics().height() + 2 * 5, type(made)
+@pytest.mark.parametrize("kind", [QPushButton, QLineEdit, QComboBox, QSpinBox, QTimeEdit])
+def test_large_letters_are_not_cut_where_room_is_short(qtbot: QtBot, kind: type[QWidget]) -> None:
+    made = kind()
+    qtbot.addWidget(made)
+    made.ensurePolished()
+    assert made.minimumSizeHint().height() >= made.fontMetrics().height() + 8
+    squeezed = QWidget()
+    qtbot.addWidget(squeezed)
+    column = QVBoxLayout(squeezed)
+    column.addWidget(made)
+    squeezed.resize(200, 10)
+    squeezed.show()
+    assert made.height() >= made.fontMetrics().height() + 8
