@@ -98,7 +98,7 @@ class ImportDialog(QDialog):
         self._error = label("", "error", name="importError", wrap=True)
         column.addWidget(self._error)
         column.addWidget(self._make_review(), 1)
-        self._enable = QCheckBox(self.tr("Run new jobs from now on instead of pausing them for your review"))
+        self._enable = QCheckBox(self.tr("Start new jobs at once, without your review"))
         self._enable.setObjectName("importEnable")
         self._skip = QCheckBox(self.tr("Skip what has errors and import the rest"))
         self._skip.setObjectName("importSkip")
