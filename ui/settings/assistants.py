@@ -108,7 +108,7 @@ class AssistantsPage(Page):
         choices = QWidget()
         choices.setObjectName("assistantsChoice")
         box = QHBoxLayout(choices)
-        box.setContentsMargins(0, 0, 0, 0)
+        box.setContentsMargins(MARGIN, 0, MARGIN, GRID + HALF)
         box.setSpacing(HALF)
         self._levels = QButtonGroup(self)
         for access, text in (
@@ -121,10 +121,12 @@ class AssistantsPage(Page):
             made.setProperty("access", access.value)
             self._levels.addButton(made)
             box.addWidget(made)
-        self._access_row = Row(self.tr("Access"), " ", choices, buddy=self._levels.buttons()[0])
+        box.addStretch(1)
+        self._access_row = Row(self.tr("Access"), " ", None, buddy=self._levels.buttons()[0])
         self._levels.buttonClicked.connect(self._choose)
         card = Card()
         card.add(self._access_row)
+        card.insert_below(self._access_row, choices)
         self.add(card)
 
     def _choose(self, chosen: QPushButton) -> None:

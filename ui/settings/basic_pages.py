@@ -21,7 +21,7 @@ from halo_scheduler.host.autostart import Autostart, login_command
 from halo_scheduler.model import Notify
 from halo_scheduler.model.settings import Settings, Theme
 from halo_scheduler.service.scheduler import Scheduler
-from ui.style.theme import GRID, HALF, MARGIN, Appearance
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, scaled
 from ui.style.wording import plain_tooltip
 from ui.widgets.labels import button, label
 
@@ -272,7 +272,7 @@ class ConcurrencyPage(Page):
         self._concurrency = QSpinBox()
         self._concurrency.setObjectName("maxConcurrentSpin")
         self._concurrency.setRange(1, _MOST_AT_ONCE)
-        self._concurrency.setFixedWidth(_FIELD_WIDTH)
+        self._concurrency.setFixedWidth(scaled(_FIELD_WIDTH))
         self._concurrency.setKeyboardTracking(False)
         self._concurrency.lineEdit().setTextMargins(HALF, 0, 0, 0)
         self._concurrency_setting = Row(
@@ -289,7 +289,7 @@ class ConcurrencyPage(Page):
         self._has_limit = Switch(appearance, "timeLimitSwitch", self.tr("Give new jobs a time limit"))
         self._limit = QLineEdit()
         self._limit.setObjectName("timeLimitEdit")
-        self._limit.setFixedWidth(_FIELD_WIDTH)
+        self._limit.setFixedWidth(scaled(_FIELD_WIDTH))
         self._limit.setPlaceholderText(self.tr("none"))
         self._limit.setAccessibleName(self.tr("Default time limit"))
         both = QWidget()

@@ -21,7 +21,7 @@ from halo_scheduler.model.chat import BotStatus, ChatServiceName, Stranger
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.chat import bot_words
 from ui.backend.backend import Lane
-from ui.style.theme import GRID, MARGIN, Appearance
+from ui.style.theme import GRID, MARGIN, Appearance, scaled
 from ui.style.wording import ago, one_line
 from ui.widgets.labels import button, label, set_role, tint
 
@@ -148,7 +148,7 @@ class ChatPage(Page):
         person = QLineEdit()
         person.setObjectName("personEdit")
         person.setPlaceholderText("123456789")
-        person.setFixedWidth(_FIELD_WIDTH)
+        person.setFixedWidth(scaled(_FIELD_WIDTH))
         allowed = self._button("allowButton", self.tr("Allow"), name)
         row = Row(
             self.tr("Permit a person"),

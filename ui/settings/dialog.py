@@ -38,6 +38,8 @@ _LIST_WIDTH = 184
 _ICONS_WIDTH = 48
 _SIZE = QSize(776, 544)
 _LEAST = QSize(480, 380)
+# Space for a title bar and a panel.
+_FRAME = QSize(16, 80)
 _QUIET_TIMES, _AGENTS, _WEBHOOKS, _CHAT, _BACKUPS, _SECRETS = 3, 4, 6, 7, 9, 10
 _BY_TAB = Qt.FocusPolicy.TabFocus
 
@@ -72,7 +74,8 @@ class SettingsDialog(QDialog):
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
         self.setMinimumSize(_LEAST)
-        self.resize(_SIZE)
+        wanted = QSize(scaled(_SIZE.width()), scaled(_SIZE.height()))
+        self.resize(wanted.boundedTo(self.screen().availableSize() - _FRAME))
         self._list = self._make_list()
         self._stack = QStackedWidget()
         self._close = button(self.tr("Close"), name="closeButton", tip=self.tr("Close (Esc)"))

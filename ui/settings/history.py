@@ -9,7 +9,7 @@ from halo_scheduler.model.policies import MOST_OUTPUT_BYTES
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.paths import database_bytes
 from ui.backend.backend import Lane
-from ui.style.theme import HALF
+from ui.style.theme import HALF, scaled
 from ui.style.wording import size_words
 
 from .page import Card, Page, Row, SettingsLink
@@ -92,5 +92,5 @@ def _spin(name: str, least: int, most: int, suffix: str) -> QSpinBox:
     made.setGroupSeparatorShown(True)
     made.setKeyboardTracking(False)
     made.lineEdit().setTextMargins(HALF, 0, 0, 0)
-    made.setFixedWidth(_FIELD_WIDTH)
+    made.setFixedWidth(scaled(_FIELD_WIDTH))
     return made

@@ -21,7 +21,7 @@ from halo_scheduler.wording.webhooks import (
     open_words,
     signature_words,
 )
-from ui.style.theme import GRID, HALF, MARGIN, Appearance
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, scaled
 from ui.style.wording import one_line
 from ui.widgets.labels import button, label
 
@@ -93,7 +93,7 @@ class WebhooksPage(Page):
         self._port = QSpinBox()
         self._port.setObjectName("webhookPortSpin")
         self._port.setRange(_LOWEST_PORT, _HIGHEST_PORT)
-        self._port.setFixedWidth(_FIELD_WIDTH)
+        self._port.setFixedWidth(scaled(_FIELD_WIDTH))
         self._port.setKeyboardTracking(False)
         self._port.lineEdit().setTextMargins(HALF, 0, 0, 0)
         self._port_row = Row(

@@ -591,3 +591,8 @@ def test_with_large_letters_the_names_of_pages_are_whole(dialog: SettingsDialog)
     assert pages.sizeHintForColumn(0) <= pages.viewport().width()
     dialog.resize(776, 544)
     assert pages.item(_GENERAL).text() == ""
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_with_large_letters_the_dialog_is_larger(dialog: SettingsDialog) -> None:
+    assert dialog.width() > min(900, dialog.screen().availableSize().width() - 40)
