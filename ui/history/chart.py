@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
@@ -24,7 +25,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from ui.style.theme import GRID, HALF, Appearance, Tone, small_font
 
-from .chart_parts import bucket_words, day_words, paint_pattern, part_heights, short_count
+from .chart_parts import bucket_words, paint_pattern, part_heights, short_count, short_words
 from .choice import Bucket, DaySpan
 
 _HEIGHT = 112
@@ -36,7 +37,7 @@ _Words = tuple[QRectF, Qt.AlignmentFlag, str, QFont]
 
 
 class DayChart(QWidget):
-    """Bars for days, weeks or months; emits the highlighted and the chosen bar."""
+    """Bars for hours, days, weeks or months; emits the highlighted and the chosen bar."""
 
     pointed = Signal(object)
     """The highlighted bucket, by mouse or keyboard, or None."""
@@ -114,7 +115,9 @@ class DayChart(QWidget):
 
     def _fit_font(self) -> None:
         self._small = small_font(self.font())
-        self._line = QFontMetrics(self._small).height()
+        metrics = QFontMetrics(self._small)
+        self._line = metrics.height()
+        self._count_room = max(_COUNT_ROOM, metrics.horizontalAdvance("9999") + GRID)
 
     def _draw_anew(self) -> None:
         self._bars = None
@@ -122,7 +125,7 @@ class DayChart(QWidget):
 
     def _area(self) -> QRectF:
         below = self._line + HALF
-        return QRectF(_COUNT_ROOM, HALF, self.width() - _COUNT_ROOM, self.height() - below - HALF)
+        return QRectF(self._count_room, HALF, self.width() - self._count_room, self.height() - below - HALF)
 
     def _draw(self) -> QPixmap:
         """Return the bars on a transparent background at the screen's resolution; the labels are kept beside them."""
@@ -172,16 +175,20 @@ class DayChart(QWidget):
             return [(area, Qt.AlignmentFlag.AlignCenter, self.tr("No runs in this period."), self.font())]
         side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         places = ((short_count(most), area.top() + 0.5 - HALF), ("0", area.bottom() - self._line + HALF))
-        return [(QRectF(0, y, _COUNT_ROOM - GRID, self._line), side, text, self._small) for text, y in places]
+        return [
+            (QRectF(0, y, self._count_room - GRID, self._line), side, text, self._small) for text, y in places
+        ]
 
     def _date_words(self) -> list[_Words]:
         area = self._area()
         metrics = QFontMetrics(self._small)
         side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
-        room = max(1, round(_DATE_ROOM / max(1.0, area.width() / max(1, len(self._buckets)))))
+        texts = [short_words(bucket) for bucket in self._buckets]
+        widest = max([_DATE_ROOM, *(metrics.horizontalAdvance(text) + 2 * GRID for text in texts)])
+        room = max(1, ceil(widest * len(texts) / max(1.0, area.width())))
         words: list[_Words] = []
         for index in range(len(self._buckets) - 1, -1, -room):
-            text = day_words(self._buckets[index].first, short=True)
+            text = texts[index]
             width = metrics.horizontalAdvance(text)
             middle = self.column_rect(index).center().x()
             left = min(max(area.left(), middle - width / 2), self.width() - width)

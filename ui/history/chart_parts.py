@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from halo_scheduler.grammar.english import short_date, weekday_name
+from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Outcome
 from halo_scheduler.model.words import ERRORS, PROBLEMS
 from ui.style.marks import Mark, outcome_mark, paint_mark
@@ -149,6 +150,8 @@ def bucket_words(bucket: Bucket) -> str:
     """Return a bar in words: "Tue 17 Nov: 12 succeeded, 1 failed"."""
     first = day_words(bucket.first)
     when = first if bucket.first == bucket.last else f"{first} – {day_words(bucket.last)}"
+    if bucket.hour_at is not None:
+        when = f"{first}, {short_words(bucket)}"
     counts = [
         f"{bucket.counts[outcome]:,} {outcome_words(outcome).lower()}"
         for series in SERIES
@@ -156,6 +159,13 @@ def bucket_words(bucket: Bucket) -> str:
         if bucket.counts[outcome]
     ]
     return f"{when}: {', '.join(counts) or QCoreApplication.translate('DayChart', 'no runs')}"
+
+
+def short_words(bucket: Bucket) -> str:
+    """Return what stands below a bar: "17 Nov", or of an hour "14:00"."""
+    if bucket.hour_at is None:
+        return day_words(bucket.first, short=True)
+    return f"{local_time(bucket.hour_at):%H:%M}"
 
 
 def day_words(day: date, *, short: bool = False) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS
 from halo_scheduler.grammar.zone import local_time, machine_zone, to_instant, wall_seconds
 from halo_scheduler.model import Outcome, Run, Trigger
 from halo_scheduler.rules.statistics import DayCount
@@ -44,11 +44,13 @@ class DaySpan:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A day, week or month, and the number of its runs by outcome."""
+    """An hour, day, week or month, and the number of its runs by outcome."""
 
     first: date
     last: date
     counts: Counter[Outcome]
+    hour_at: int | None = None
+    """The instant at which an hour begins."""
 
     @property
     def total(self) -> int:
@@ -86,6 +88,17 @@ def buckets(first: date, last: date, days: Iterable[DayCount]) -> list[Bucket]:
             position += 1
         if position < len(found) and found[position].first <= day:
             found[position].counts.update(by_outcome)
+    return found
+
+
+def hours(scheduler: Scheduler, choice: Choice, day: date) -> list[Bucket]:
+    """Count the chosen runs of a local day by hour."""
+    found = []
+    for at in range(day_start(day), day_start(day + _DAY), HOUR_MS):
+        counts: Counter[Outcome] = Counter()
+        for one in choice.days(scheduler, at, at + HOUR_MS):
+            counts.update(one.by_outcome)
+        found.append(Bucket(day, day, counts, at))
     return found
 
 
@@ -142,6 +155,21 @@ class Choice:
             until=self.until,
             before=before,
         )
+
+    def days(self, scheduler: Scheduler, since: int, until: int) -> list[DayCount]:
+        """Count the runs from one instant until another by day, ignoring the text filter and the dates."""
+        only = self.outcomes or frozenset()
+        counts = scheduler.runs.count_by_day(
+            since,
+            until,
+            job_id=self.job_id,
+            outcome=next(iter(only)) if len(only) == 1 else None,
+            trigger=self.trigger,
+        )
+        if self.outcomes is None:
+            return counts
+        chosen = (DayCount(one.day, _only(one, self.outcomes)) for one in counts)
+        return [one for one in chosen if one.by_outcome]
 
     def hits(self, scheduler: Scheduler, is_cancelled: Callable[[], bool]) -> Iterator[Run | None]:
         """Yield the runs whose output contains the text, newest first, and None as a sign of progress."""
@@ -204,3 +232,7 @@ def run_at(run: Run) -> int:
     if run.started_at is not None:
         return run.started_at
     return run.finished_at or run.slot_at or 0
+
+
+def _only(count: DayCount, outcomes: frozenset[Outcome]) -> dict[Outcome, int]:
+    return {outcome: number for outcome, number in count.by_outcome.items() if outcome in outcomes}

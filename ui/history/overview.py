@@ -21,13 +21,15 @@ from ui.widgets.labels import label
 
 from .chart import DayChart
 from .chart_parts import Legend, bucket_words
-from .choice import Bucket, Choice, DaySpan, buckets, day_start, run_at, today
+from .choice import Bucket, Choice, DaySpan, buckets, day_start, hours, run_at, today
 
 _FEWEST_DAYS = 30
 _YOUNGEST_DAYS = 7
 _MOST_DAYS = 90
 _SETTLE_MS = 2_000
 _DAY = timedelta(days=1)
+_WEEK = 7
+_Counted = tuple[list[DayCount], list[Bucket]]
 
 
 class Overview(QFrame):
@@ -82,7 +84,7 @@ class Overview(QFrame):
         days: dict[str, Counter[Outcome]] = {}
         for run in runs:
             days.setdefault(today(run_at(run)).isoformat(), Counter())[run.outcome] += 1
-        self._take([DayCount(day, counts) for day, counts in sorted(days.items())])
+        self._take(([DayCount(day, counts) for day, counts in sorted(days.items())], []))
 
     def _days_to_show(self, span: DaySpan) -> tuple[date | None, date]:
         """Return a span around the chosen one that fills a chart; None starts with the history."""
@@ -108,7 +110,8 @@ class Overview(QFrame):
             _counting(self._choice, first, last), self._take, self._fail, owner=self, lane=Lane.SLOW
         )
 
-    def _take(self, days: list[DayCount]) -> None:
+    def _take(self, counted: _Counted) -> None:
+        days, by_hour = counted
         self._asked = None
         if self._shown is None:
             return
@@ -118,10 +121,7 @@ class Overview(QFrame):
             # Empty days before the first run are shown for one week at most.
             begin = min(oldest, last - (_YOUNGEST_DAYS - 1) * _DAY)
             first = begin if first is None else max(first, begin)
-        outcomes = self._choice.outcomes
-        if outcomes is not None:
-            days = [DayCount(one.day, _only(one, outcomes)) for one in days]
-        self._buckets = buckets(first, last, days)
+        self._buckets = by_hour or buckets(first, last, days)
         self.chart.show_buckets(self._buckets, self._span)
 
     def _fail(self, error: SchedulerError) -> None:
@@ -130,15 +130,16 @@ class Overview(QFrame):
 
     def _tell(self, bucket: Bucket | None) -> None:
         self._words.setText(self._summary() if bucket is None else bucket_words(bucket))
-        is_daily = not self._buckets or self._buckets[0].first == self._buckets[0].last
-        is_weekly = not is_daily and (self._buckets[0].last - self._buckets[0].first).days < 7  # noqa: PLR2004
-        self._title.setText(
-            self.tr("Runs per day")
-            if is_daily
-            else self.tr("Runs per week")
-            if is_weekly
-            else self.tr("Runs per month")
-        )
+        self._title.setText(self._title_words())
+
+    def _title_words(self) -> str:
+        first = self._buckets[0] if self._buckets else None
+        if first is not None and first.hour_at is not None:
+            return self.tr("Runs per hour")
+        length = 1 if first is None else (first.last - first.first).days + 1
+        if length == 1:
+            return self.tr("Runs per day")
+        return self.tr("Runs per week") if length <= _WEEK else self.tr("Runs per month")
 
     def _summary(self) -> str:
         counts: Counter[Outcome] = Counter()
@@ -175,18 +176,16 @@ class Overview(QFrame):
         column.addWidget(self.chart)
 
 
-def _counting(choice: Choice, first: date | None, last: date) -> Callable[[Scheduler], list[DayCount]]:
+def _counting(choice: Choice, first: date | None, last: date) -> Callable[[Scheduler], _Counted]:
+    """Count by day; by hour too if there are runs on the last day only."""
     since = 0 if first is None else day_start(first)
-    outcome = (
-        next(iter(choice.outcomes)) if choice.outcomes is not None and len(choice.outcomes) == 1 else None
-    )
-    return lambda scheduler: scheduler.runs.count_by_day(
-        since, day_start(last + _DAY), job_id=choice.job_id, outcome=outcome, trigger=choice.trigger
-    )
 
+    def count(scheduler: Scheduler) -> _Counted:
+        days = choice.days(scheduler, since, day_start(last + _DAY))
+        is_young = [one.day for one in days] == [last.isoformat()]
+        return days, hours(scheduler, choice, last) if is_young else []
 
-def _only(count: DayCount, outcomes: frozenset[Outcome]) -> dict[Outcome, int]:
-    return {outcome: number for outcome, number in count.by_outcome.items() if outcome in outcomes}
+    return count
 
 
 def _without_days(choice: Choice) -> tuple[object, ...]:

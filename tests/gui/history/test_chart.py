@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import date, timedelta
+from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -155,3 +157,13 @@ def test_a_day_that_is_pointed_at_is_lit_up(chart: DayChart) -> None:
         QTest.mouseClick(chart, Qt.MouseButton.LeftButton, pos=_middle(chart, index))
         colour = chart.grab().toImage().pixelColor(corner).name()
         assert (colour == chart._appearance.colours.hover) is is_lit
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_the_words_below_the_bars_do_not_overlap_with_large_letters(chart: DayChart) -> None:
+    chart.show_buckets([_bucket(day, success=200) for day in range(22)], DaySpan())
+    chart.grab()
+    counts, dates = chart._words[:2], chart._words[2:]
+    places = sorted((spot for spot, *_ in dates), key=QRectF.left)
+    assert all(before.right() < after.left() for before, after in pairwise(places))
+    assert all(spot.width() >= QFontMetrics(font).horizontalAdvance(text) for spot, _, text, font in counts)

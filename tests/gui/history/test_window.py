@@ -22,6 +22,7 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.history.chart import DayChart
+from ui.history.chart_parts import bucket_words
 from ui.history.choice import Choice
 from ui.history.export import ExportBar, ExportButton, Format
 from ui.history.overview import Overview
@@ -329,10 +330,30 @@ def test_the_chart_and_the_output_show_search_results(
 
 
 def test_a_young_history_is_charted_as_a_week(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
-    past.run(past.job())
+    job_id = past.job()
+    past.run(job_id, NOW - 1_440 * MINUTE)
+    past.run(job_id)
     _open(window, qtbot)
-    qtbot.waitUntil(lambda: child(window, QLabel, "overviewWords").text() == "1 run")
+    qtbot.waitUntil(lambda: child(window, QLabel, "overviewWords").text() == "2 runs")
     assert len(child(window, DayChart, "dayChart")._buckets) == 7
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_the_first_day_is_charted_by_the_hour(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
+    job_id = past.job()
+    past.run(job_id, NOW - 61 * MINUTE, outcome=Outcome.FAILURE)
+    past.run(job_id)
+    _open(window, qtbot)
+    qtbot.waitUntil(lambda: child(window, QLabel, "overviewWords").text() == "2 runs, 1 failed")
+    assert child(window, QLabel, "overviewTitle").text() == "Runs per hour"
+    chart = child(window, DayChart, "dayChart")
+    assert [bucket.total for bucket in chart._buckets].count(1) == 2
+    assert len(chart._buckets) == 24
+    words = [bucket_words(bucket) for bucket in chart._buckets if bucket.total]
+    assert all(":00: 1 " in one for one in words)
+    past.run(job_id, NOW - 1_440 * MINUTE)
+    child(window, Overview)._count()
+    qtbot.waitUntil(lambda: child(window, QLabel, "overviewTitle").text() == "Runs per day")
 
 
 @pytest.mark.parametrize("size", [(640, 420), (1180, 420), (900, 420), (1366, 700)])
