@@ -149,16 +149,17 @@ def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     outlook = _outlook(store, record, now_ms, is_held=hold is not None)
     found = explain_plan(record.job, trail_of(record), now_ms, attempt=record.attempt, outlook=outlook)
     manual = about(Topic.WAITING, _manual_sentences(store, record, now_ms))
-    found = replace(found, parts=(*manual, *found.parts, *about(Topic.PLAN, _further(store, record, now_ms))))
+    further = about(Topic.PLAN, _further(store, record, now_ms))
+    found = replace(found, parts=(*manual, *found.parts))
     skipped = "But it will be skipped then"
     if hold is None and outlook.predecessors and record.is_active:
         hold = Holds(store, now_ms).find(record, is_slot=False)
         skipped = "But after another job it would be skipped now"
-    if hold is None:
-        return found
-    words = message_words(hold.message)
-    end = "" if words.endswith((".", "!", "?", "…")) else "."
-    return replace(found, parts=(*found.parts, Part(Topic.PLAN, f"{skipped}: {words}{end}")))
+    if hold is not None:
+        words = message_words(hold.message)
+        end = "" if words.endswith((".", "!", "?", "…")) else "."
+        further = (Part(Topic.PLAN, f"{skipped}: {words}{end}"), *further)
+    return replace(found, parts=(*found.parts, *further))
 
 
 def _manual_sentences(store: Store, record: JobRecord, now_ms: int) -> list[str]:

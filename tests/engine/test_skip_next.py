@@ -69,6 +69,17 @@ def test_it_is_shown_with_the_run_after_it(bench: Bench) -> None:
     )
 
 
+def test_a_run_planned_for_a_time_is_not_said_to_be_skipped(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.scheduler.trigger(job_id, at=START + 2 * _HOUR)
+    bench.scheduler.skip_next(job_id)
+    said = bench.scheduler.jobs.explain(job_id).sentences
+    assert [one.partition(":")[0] for one in said[1:]] == [
+        "But it will be skipped then",
+        "A manual run is planned for 02",
+    ]
+
+
 def test_the_only_time_of_a_job_can_be_skipped(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Once(START + _HOUR))
     bench.scheduler.skip_next(job_id)
