@@ -22,6 +22,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.actions import WorkSource
 from halo_scheduler.model.plans import Topic
+from halo_scheduler.model.schedules import day_sources
 from halo_scheduler.rules import job_edits
 from halo_scheduler.rules import statistics as reports
 from halo_scheduler.rules.assistants import pausing_assistant
@@ -112,9 +113,14 @@ class Jobs:
         """Return the concurrency limits of the groups that have one."""
         return self._store.groups.limits()
 
-    def look_up_days(self, schedule: Schedule | Several) -> Schedule | Several:
-        """Return unstored schedules with the looked-up days of their calendars; may take a second."""
-        return self._session.with_days(schedule)
+    def look_up_days(self, schedule: Schedule | Several, job_id: str | None = None) -> Schedule | Several:
+        """Return unstored schedules with the days of their calendars; may take a second.
+
+        Calendars that the stored job has are not looked up again.
+        """
+        record = None if job_id is None else self._store.jobs.get(job_id)
+        known = () if record is None else day_sources(record.spec.schedule)
+        return self._session.with_days(schedule, known)
 
     # --- Plans ---------------------------------------------------------------------------------------
 

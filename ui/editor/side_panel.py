@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from halo_scheduler.errors import SchedulerError
+from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.grammar.english import clock_time, counted
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Situation
@@ -28,7 +28,7 @@ from halo_scheduler.wording.schedules import distance_in_words, local_words
 from ui.backend.backend import Asked, Backend
 from ui.style.marks import Mark, Shape
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, scaled, strong_font
-from ui.style.wording import one_line, plain_tooltip
+from ui.style.wording import one_line, plain_tooltip, sentence_case
 from ui.widgets.arrange import show_if
 from ui.widgets.labels import WrappedText, label
 from ui.widgets.signs import MarkSign
@@ -72,7 +72,7 @@ class PlanPreview(QObject):
         now_ms = self._backend.now_ms()
         self._asked = self._backend.ask(
             lambda scheduler: preview_schedule(
-                scheduler.jobs.look_up_days(when.schedule),
+                scheduler.jobs.look_up_days(when.schedule, self._job_id),
                 now_ms,
                 anchor_at=when.anchor_at,
                 policy=policy,
@@ -81,7 +81,7 @@ class PlanPreview(QObject):
                 situation=_situation(scheduler, self._job_id),
             ),
             self._show,
-            self._show_nothing,
+            self._show_error,
             owner=self,
         )
 
@@ -89,8 +89,8 @@ class PlanPreview(QObject):
         self._side.show_preview(preview, is_enabled=self._is_enabled)
         self.words_found.emit(" · ".join(filter(None, (preview.pause, preview.words))))
 
-    def _show_nothing(self, _error: SchedulerError) -> None:
-        self._side.show_nothing()
+    def _show_error(self, error: SchedulerError) -> None:
+        self._side.show_nothing(error.message if isinstance(error, ScheduleError) else str(error))
 
 
 def _situation(scheduler: Scheduler, job_id: str | None) -> Situation | None:
@@ -170,10 +170,10 @@ class SidePanel(QScrollArea):
         self._runs.addWidget(local, row * 2 + 1, 0, 1, 2)
         return _RunLabels(absolute, relative, local)
 
-    def show_nothing(self) -> None:
-        """Show that there is no valid schedule yet."""
-        self._words.setText(self.tr("No schedule yet"))
-        self._remark.setText(self.tr("Upcoming runs appear here."))
+    def show_nothing(self, error: str = "") -> None:
+        """Show that there is no valid schedule yet, or why it has no preview."""
+        self._words.setText(self.tr("No preview") if error else self.tr("No schedule yet"))
+        self._remark.setText(sentence_case(error) if error else self.tr("Upcoming runs appear here."))
         self._remark.show()
         self._hide_runs()
         self._show_notes(())

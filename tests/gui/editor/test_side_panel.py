@@ -12,6 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Cron, Every
 from halo_scheduler.model import JobSpec
+from halo_scheduler.model.calendars import Calendar
+from halo_scheduler.model.schedules import Entry, Several
 from ui.editor.draft import PageNumber
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -62,3 +64,17 @@ def test_runs_in_another_zone_show_both_times(bench: Bench) -> None:
     desk = bench.open(replace(FULL, schedule=Cron("0 9 * * *", "Europe/Paris"), enabled=True))
     assert desk.label("nextRunsTitle") == "Next runs"
     assert desk.label("nextRunLocal0") == ""
+
+
+def test_a_calendar_file_that_is_gone_leaves_the_days_the_job_knows(bench: Bench, tmp_path: Path) -> None:
+    days = tmp_path / "closed.ics"
+    event = "BEGIN:VEVENT\nUID:1\nDTSTART;VALUE=DATE:20260101\nEND:VEVENT\n"
+    days.write_text(f"BEGIN:VCALENDAR\nVERSION:2.0\n{event}END:VCALENDAR\n", encoding="utf-8")
+    times = Several((Entry(Cron("0 9 * * *"), calendar=Calendar(excluded=(f"ics {days}",))),))
+    spec = replace(FULL, schedule=times, enabled=True)
+    job_id = bench.scheduler.add_job(spec.name, times, spec.action)
+    days.unlink()
+    assert bench.open(spec, job_id=job_id).label("nextRun0").endswith(", 09:00")
+    new = bench.open(spec)
+    assert new.label("scheduleWords") == "No preview"
+    assert "closed.ics" in new.label("scheduleRemark")
