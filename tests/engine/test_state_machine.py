@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from eventful import EventfulMachine
+from eventful import CALLED, DECLARED, INPUTS, MOST_WAITING, VALUES, EventfulMachine, Given
 from grid_account import GridAccount
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -62,10 +62,22 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.chat import ChatBot, ChatServiceName
 from halo_scheduler.model.schedules import combine, gives_times
+from halo_scheduler.rules import event_requests
 from halo_scheduler.rules.grid import has_after
 from halo_scheduler.schedule.calendar import local_day
 
 _MOVING = Calendar(excluded=("2025-01-01", "weekends"), shift=Shift.NEXT)
+_QUICK = {"mode": "quick", "depth": "0"}
+_EVENTS: st.SearchStrategy[Schedule | Several] = st.sampled_from(
+    [
+        OnWebhook(),
+        combine([Every("1m"), OnWebhook()]),
+        combine([OnChat("family/direct", ("12",)), Every("10m")]),
+        combine([Entry(OnWebhook(), on_overlap=Overlap.SKIP), OnChat("family/direct", ("12",))]),
+        combine([Entry(OnWebhook(), on_overlap=Overlap.LATEST, parameters={"mode": "hook"})]),
+        combine([Entry(OnWebhook(), on_overlap=Overlap.RESTART), Entry(Every("90s"), parameters=_QUICK)]),
+    ]
+)
 _SCHEDULES: st.SearchStrategy[Schedule | Several] = st.one_of(
     st.sampled_from(
         [
@@ -84,11 +96,18 @@ _SCHEDULES: st.SearchStrategy[Schedule | Several] = st.one_of(
                 [Entry(Every("1m"), on_overlap=Overlap.LATEST), Entry(Every("40s"), on_overlap=Overlap.QUEUE)]
             ),
             combine([Entry(Cron("* * * * *", timezone="UTC"), on_overlap=Overlap.RESTART), Every("90s")]),
-            combine([Every("1m"), OnWebhook()]),
-            OnWebhook(),
-            combine([OnChat("family/direct", ("12",)), Every("10m")]),
+            combine(
+                [Entry(Every("1m"), parameters=_QUICK), Entry(Every("40s"), parameters={"mode": "other"})]
+            ),
+            combine(
+                [
+                    Entry(Cron("*/5 * * * *", timezone="UTC"), parameters={"mode": "whole"}),
+                    Entry(Every("1m"), parameters=_QUICK, on_overlap=Overlap.QUEUE),
+                ]
+            ),
         ]
     ),
+    _EVENTS,
     st.sampled_from([Every("10s"), Every("1m"), Every("1h"), After("30s"), After("10m"), Manual()]),
     st.sampled_from([Cron("* * * * *", timezone="UTC"), Cron("30 2 * * *", timezone="Europe/Berlin")]),
 )
@@ -125,19 +144,27 @@ class SchedulerMachine(EventfulMachine):
     jobs = Bundle("jobs")
 
     @initialize(
-        target=jobs,
+        targets=(jobs, CALLED),
         first=_POLICIES,
         second=_POLICIES,
         on=st.sampled_from(FollowOn),
-        schedule=st.sampled_from([Every("10s"), Every("1h"), Manual()]),
+        schedule=st.sampled_from([Every("10s"), Every("1h"), Manual()]) | _EVENTS,
+        on_overlap=st.sampled_from([None, *Overlap]),
     )
     def open(
-        self, first: Policy, second: Policy, on: FollowOn, schedule: Schedule | Several
+        self,
+        first: Policy,
+        second: Policy,
+        on: FollowOn,
+        schedule: Schedule | Several,
+        on_overlap: Overlap | None,
     ) -> MultipleResults[str]:
         """Begin with two jobs, of which one follows the other."""
         self.folder = tempfile.TemporaryDirectory()
         self.patch = patch.object(handle, "is_alive", lambda _pid, _start: False)
         self.patch.start()
+        self.limit = patch.object(event_requests, "MOST_WAITING", MOST_WAITING)
+        self.limit.start()
         self.bench = Bench(Path(self.folder.name) / "halo.db", max_concurrent=2)
         bot = ChatBot(name="family", service=ChatServiceName.TELEGRAM, secret="A")  # noqa: S106 - a name
         self.bench.scheduler.settings.change(chat_bots=(bot,))
@@ -149,7 +176,7 @@ class SchedulerMachine(EventfulMachine):
         self.ends_seen = set()
         self.bench.tick()
         follower = self._add(schedule, second, GROUP)
-        job_id = self._add(Every("1m"), first, None)
+        job_id = self._add(combine([Every("1m"), Entry(OnWebhook(), on_overlap=on_overlap)]), first, None)
         self.bench.scheduler.update_job(job_id, followers=(Follower(job_id=follower, on=on),))
         return multiple(job_id, follower)
 
@@ -157,6 +184,7 @@ class SchedulerMachine(EventfulMachine):
         if hasattr(self, "bench"):
             self.bench.close()
             self.patch.stop()
+            self.limit.stop()
             self.folder.cleanup()
 
     @rule(target=jobs, schedule=_SCHEDULES, policy=_POLICIES, group=_GROUPS)
@@ -167,7 +195,9 @@ class SchedulerMachine(EventfulMachine):
         self.names += 1
         # Ids in order: among jobs due at the same time, the id decides who gets a place.
         job_id = f"{self.names:04}"
-        self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id, group=group)
+        self.bench.scheduler.add_job(
+            f"job {self.names}", schedule, policy=policy, job_id=job_id, group=group, parameters=DECLARED
+        )
         self.steady[job_id] = (schedule, self.bench.clock.now_ms())
         return job_id
 
@@ -183,13 +213,19 @@ class SchedulerMachine(EventfulMachine):
                 if run.job_id == job_id:
                     self.finish_so(run, outcome, proposal=proposal)
 
+    @rule(targets=(jobs, CALLED), schedule=_EVENTS, policy=_POLICIES, group=_GROUPS)
+    def add_called(self, schedule: Schedule | Several, policy: Policy, group: str | None) -> str:
+        return self._add(schedule, policy, group)
+
     @rule(target=jobs, ahead_ms=_STEPS, policy=_POLICIES)
     def add_once(self, ahead_ms: int, policy: Policy) -> str:
         self.names += 1
         schedule = Once(self.bench.clock.now_ms() + ahead_ms)
         job_id = f"{self.names:04}"
         self.onces[job_id] = schedule.due_at
-        return self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id)
+        return self.bench.scheduler.add_job(
+            f"job {self.names}", schedule, policy=policy, job_id=job_id, parameters=DECLARED
+        )
 
     @rule(job_id=jobs, schedule=_SCHEDULES)
     def edit(self, job_id: str, schedule: Schedule | Several) -> None:
@@ -232,20 +268,23 @@ class SchedulerMachine(EventfulMachine):
         if self.bench.scheduler.get_job(job_id) is not None:
             self.bench.scheduler.remove_job(job_id)
 
-    @rule(job_id=jobs)
-    def trigger(self, job_id: str) -> None:
+    @rule(job_id=jobs, content=INPUTS, values=VALUES)
+    def trigger(self, job_id: str, content: bytes = b"", values: dict[str, str] | None = None) -> None:
         try:
-            self.bench.scheduler.trigger(job_id)
+            run_id = self.bench.scheduler.trigger(job_id, parameters=values, input=content)
+            self.given[run_id] = Given(content, values or {})
         except JobNotFoundError:
             assert self.bench.scheduler.get_job(job_id) is None
         except ScheduleTriggerError:
             is_asked_for = self.bench.scheduler._store.requests.has_trigger(job_id)
             assert is_asked_for or any(run.job_id == job_id for run in self._open_runs())
 
-    @rule(job_id=jobs, ahead_ms=_STEPS)
-    def trigger_later(self, job_id: str, ahead_ms: int) -> None:
+    @rule(job_id=jobs, ahead_ms=_STEPS, content=INPUTS, values=VALUES)
+    def trigger_later(self, job_id: str, ahead_ms: int, content: bytes, values: dict[str, str]) -> None:
+        at = self.bench.clock.now_ms() + ahead_ms
         try:
-            self.bench.scheduler.trigger(job_id, at=self.bench.clock.now_ms() + ahead_ms)
+            run_id = self.bench.scheduler.trigger(job_id, parameters=values, input=content, at=at)
+            self.given[run_id] = Given(content, values)
         except JobNotFoundError:
             assert self.bench.scheduler.get_job(job_id) is None
 

@@ -161,7 +161,8 @@ class SurroundedMachine(RuleBasedStateMachine):
         log = self.bench.scheduler.get_run_log(limit=100_000)
         caused = [(run.caused_by, run.job_id) for run in log if run.caused_by is not None]
         assert len(caused) == len(set(caused))
-        waiting = [(run.caused_by, run.job_id) for run in self.bench.scheduler.runs.waiting_in_chains()]
+        queued = self.bench.scheduler.runs.waiting_in_chains()
+        waiting = [(run.caused_by, run.job_id) for run in queued if run.caused_by]
         assert len(waiting) == len(set(waiting))
         assert set(waiting).isdisjoint(caused)
         asked = {*caused, *waiting, *self._broken_links(asked={*caused, *waiting})}
@@ -196,16 +197,23 @@ class SurroundedMachine(RuleBasedStateMachine):
         record = self._record(run.job_id)
         is_planned = (record.slot_at, record.attempt) == (run.slot_at, run.attempt + 1)
         is_slot = run.trigger is Trigger.SCHEDULE and run.slot_at is not None
-        return (is_slot and is_planned) or Outcome.RUNNING in _later_outcomes(run, log)
+        waiting = run.event_id and self.bench.scheduler._store.requests.waiting_event(run.event_id)
+        return bool((is_slot and is_planned) or waiting or Outcome.RUNNING in _later_outcomes(run, log))
 
 
 def _later_outcomes(run: Run, log: list[Run]) -> set[Outcome]:
-    """Return what became of the later attempts for the slot of a run, as far as they started."""
-    if run.slot_at is None or run.trigger is not Trigger.SCHEDULE:
-        return set()
-    slot = (run.job_id, run.slot_at)
-    later = [found for found in log if (found.job_id, found.slot_at) == slot and found.attempt > run.attempt]
-    return {found.outcome for found in later if found.started_at is not None}
+    """Return what became of the later attempts for the slot or the event of a run, as far as they started."""
+    cause = _cause(run)
+    later = [found for found in log if _cause(found) == cause and found.attempt > run.attempt]
+    return {found.outcome for found in later if cause and found.started_at is not None}
+
+
+def _cause(run: Run) -> tuple[str, object] | None:
+    """Return what all attempts have in common; None if there is only one."""
+    if run.event_id is not None:
+        return run.job_id, run.event_id
+    is_slot = run.trigger is Trigger.SCHEDULE and run.slot_at is not None
+    return (run.job_id, run.slot_at) if is_slot else None
 
 
 def _time(at: int) -> str:
