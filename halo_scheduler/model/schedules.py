@@ -90,7 +90,7 @@ class Entry(OwnForm):
     on_overlap: Annotated[
         Overlap | None,
         "what to do when it is due while the job is still running: skip the run, queue each one, run only the "
-        "latest afterwards, or restart the job; null to skip",
+        "latest afterwards, or restart the job; null to skip times and queue events",
     ] = None
     from_date: Annotated[str | None, "first day of this schedule, like 2026-05-01; null for no limit"] = None
     until_date: Annotated[str | None, "last day of this schedule, like 2026-12-31; null for no limit"] = None
