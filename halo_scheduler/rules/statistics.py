@@ -158,7 +158,7 @@ def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     if hold is not None:
         words = message_words(hold.message)
         end = "" if words.endswith((".", "!", "?", "…")) else "."
-        further = (Part(Topic.PLAN, f"{skipped}: {words}{end}"), *further)
+        further = [Part(Topic.PLAN, f"{skipped}: {words}{end}"), *further]
     return replace(found, parts=(*found.parts, *further))
 
 
