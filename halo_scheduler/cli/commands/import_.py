@@ -10,7 +10,7 @@ import click
 
 from halo_scheduler.cli.terminal.completions import complete_files
 from halo_scheduler.cli.terminal.progress_bar import progress
-from halo_scheduler.cli.terminal.terminal import require_yes
+from halo_scheduler.cli.terminal.terminal import require_yes, without_garbage_collection
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed
 from halo_scheduler.grammar.text import plain_line
@@ -68,11 +68,7 @@ def import_(
     and those of other users are listed. An archive of another computer ("halo export --all") also brings its settings
     and history; with --enable its jobs keep the state they had there.
     """
-    from halo_scheduler.cli.terminal.job_files import (  # noqa: PLC0415 - loads PyYAML
-        open_archive,
-        read_files,
-        without_garbage_collection,
-    )
+    from halo_scheduler.cli.terminal.job_files import open_archive, read_files  # noqa: PLC0415 - loads PyYAML
 
     with without_garbage_collection(), open_archive(files) as archive:
         if archive is None:
@@ -207,8 +203,7 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
     enabled unless their file says "enabled: false"; pauses, runs and next runs aren't changed. Removed jobs go to
     the trash.
     """
-    from halo_scheduler.cli.terminal.job_files import without_garbage_collection  # noqa: PLC0415 - loads PyYAML
-    from halo_scheduler.transfer.job_files import read_folder  # noqa: PLC0415
+    from halo_scheduler.transfer.job_files import read_folder  # noqa: PLC0415 - loads PyYAML
 
     with progress("Reading"), without_garbage_collection():
         drafts = read_folder(folder)

@@ -14,6 +14,7 @@ from halo_scheduler.cli.terminal.terminal import (
     status_mark,
     warn_not_running,
     warn_read_only,
+    without_garbage_collection,
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.interval import SECOND_MS
@@ -38,6 +39,7 @@ def _complete_groups(ctx: click.Context, param: click.Parameter, incomplete: str
 @click.option("--group", metavar="GROUP", shell_complete=_complete_groups, help="Only jobs of this group.")
 @click.option("--status", type=click.Choice([*map(str, JobStatus)]), help="Only jobs with this status.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+@without_garbage_collection()
 def list_(*, text: str | None, group: str | None, status: str | None, as_json: bool) -> None:
     """List jobs, the next to run first. TEXT searches names, groups, descriptions, commands and schedules.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import shutil
 import sys
@@ -24,18 +23,6 @@ from halo_scheduler.transfer.text_file import MOST_BYTES
 
 _STDIN = "-"
 _BEGIN = 64
-
-
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Turn garbage collection off: everything that is read from a file is needed until the command ends."""
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collecting:
-            gc.enable()
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shlex
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TextIO
 
@@ -195,6 +196,18 @@ def job_data(data: dict[str, object], situation: Situation, now_ms: int) -> dict
         "waiting_reason": "" if waiting is None else awaited_words(waiting, now_ms),
         "situation": status_words(situation, now_ms),
     }
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Turn garbage collection off: everything that is read is needed until the command ends."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 def _terminal_width() -> int:

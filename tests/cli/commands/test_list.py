@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -52,6 +54,23 @@ def test_a_list_loads_few_modules(tmp_path: Path) -> None:
     loaded = _loaded(tmp_path)
     assert len(loaded) <= _MOST_MODULES, sorted(loaded)
     assert "halo_scheduler.service.scheduler" not in loaded
+
+
+@pytest.mark.parametrize(("option", "printer"), [([], "print_table"), (["--json"], "print_json_list")])
+def test_no_garbage_is_collected_while_jobs_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: list[str], printer: str
+) -> None:
+    with Scheduler.open(tmp_path / "halo.db") as scheduler:
+        scheduler.add_job("backup", Every("15m"))
+    collects: list[bool] = []
+    module = import_module("halo_scheduler.cli.commands.list")
+    monkeypatch.setattr(module, printer, lambda *_, **__: collects.append(gc.isenabled()))
+    gc.enable()  # as in a process of its own
+    try:
+        CliRunner().invoke(halo, ["list", *option], env={"HALO_HOME": str(tmp_path)}, catch_exceptions=False)
+        assert (collects, gc.isenabled()) == ([False], True)
+    finally:
+        gc.disable()
 
 
 def test_rarely_used_modules_are_loaded_only_on_demand(tmp_path: Path) -> None:
