@@ -84,8 +84,9 @@ class Album:
     def take(self, widget: QWidget, name: str) -> None:
         """Show a window until it has settled, and keep its picture."""
         widget.show()
-        QTest.qWait(_SETTLE_MS)
-        image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+        before = QImage()
+        while (image := _grab(widget)) != before:
+            before = image
         image.save(str(self._folder / f"{name}-{self._ending}.png"), quality=_SMALLEST_FILE)
 
     def take_and_close(self, widget: QWidget, name: str) -> None:
@@ -93,6 +94,13 @@ class Album:
         if isinstance(widget, QDialog):
             widget.done(0)
         widget.hide()
+        # A form that is left alone would ask again for what it shows, after its database was closed.
+        widget.deleteLater()
+
+
+def _grab(widget: QWidget) -> QImage:
+    QTest.qWait(_SETTLE_MS)
+    return widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
 
 
 @contextmanager
@@ -177,7 +185,7 @@ def _take_editor(album: Album, appearance: Appearance) -> None:
         for place in (PageNumber.WHAT, PageNumber.WHEN, PageNumber.FAILURE, PageNumber.OPTIONS):
             editor.turn_to(place)
             album.take(editor, f"editor-{place.name.lower()}")
-        editor.hide()
+        editor.deleteLater()
 
 
 def _take_chain(album: Album, appearance: Appearance) -> None:
@@ -341,6 +349,8 @@ def main(folder: Path, theme: Theme, ending: str, wanted: list[str]) -> None:
             break
     appearance = Appearance(theme)
     appearance.apply()
+    # A text cursor that blinks would look different each time.
+    application.setCursorFlashTime(0)
     # Nothing is hovered.
     QCursor.setPos(application.primaryScreen().geometry().bottomRight())
     album = Album(folder, ending)
