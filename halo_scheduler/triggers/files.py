@@ -108,6 +108,7 @@ class _Watch:
     tracker: Tracker | None
     look_at: int
     not_before: int
+    began_at: int
     heard: str = ""
     """The folder that is watched: its own, or the nearest existing parent."""
     is_silent: bool = False
@@ -119,6 +120,8 @@ class _Watch:
     """How many consecutive reports were about files that the job itself wrote."""
     fault: str = ""
     """Why its folder cannot be read."""
+    is_refusing: bool = False
+    """Whether a file with a name that no input can hold has arrived since the watch began."""
     is_slowed: bool = False
     """Whether its own runs start it repeatedly."""
     unsent: _Unsent | None = None
@@ -202,7 +205,8 @@ class FileRounds:
         path = os.path.expanduser(event.path)  # noqa: PTH111 - a Path would raise where there is no home
         seen = None if state is None else unpack(event, state)
         tracker = None if seen is None else Tracker(event, *seen)
-        return _Watch(watched, event, path, tracker, self._clock.monotonic_ms(), self._clock.monotonic_ms())
+        now = self._clock.monotonic_ms()
+        return _Watch(watched, event, path, tracker, now, now, self._clock.now_ms())
 
     def _listen(self) -> None:
         """Subscribe to changes where possible, and read new folders once more."""
@@ -260,6 +264,7 @@ class FileRounds:
         now = self._clock.monotonic_ms()
         is_readable = isinstance(reading, Listing)
         watch.fault = "" if isinstance(reading, Listing) else str(reading)
+        watch.is_refusing = isinstance(reading, Listing) and reading.refused_at > watch.began_at
         settles_at = self._report(watch, reading) if isinstance(reading, Listing) else None
         watch.heard = "" if watch.is_silent or watch.is_storm else _nearest_folder(watch.path)
         rest_ms = max(_REST_FACTOR * watch.cost_ms, _SHORTEST_REST_MS)
@@ -331,6 +336,9 @@ class FileRounds:
             return watch.fault
         if watch.is_slowed:
             return f"its own runs change the files in {watch.event.path} that start it, so its starts are delayed"
+        if watch.is_refusing:
+            where = watch.event.path
+            return f"a file in {where} starts nothing, because its name has control characters; rename it"
         reason = self._events.fault(watch.heard)
         return f"changes in {watch.event.path} are detected late: {reason}" if reason else ""
 

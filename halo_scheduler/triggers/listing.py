@@ -63,6 +63,8 @@ class Listing:
     is_there: bool = True
     has_exact_times: bool = True
     """Whether the clock of this computer sets the times of files."""
+    refused_at: int = 0
+    """When a matching file with a name that no input can hold changed last; 0 if there is none."""
 
 
 def list_files(event: OnFile, known: Mapping[str, int], *, has_exact_times: bool = True) -> Listing:
@@ -72,10 +74,15 @@ def list_files(event: OnFile, known: Mapping[str, int], *, has_exact_times: bool
     """
     path = os.path.expanduser(event.path)  # noqa: PTH111 - a Path would raise where there is no home
     files: dict[str, Sight | None] = {}
+    refused_at = 0
     try:
         seen = os.stat(path)  # noqa: PTH116 - a Path would cost more than the call
         is_folder = stat.S_ISDIR(seen.st_mode)
         for name, sight in _folder_files(path, event, known) if is_folder else _one_file(seen):
+            # The input names one path per line: a line break in a name would forge another path.
+            if _CONTROL.search(name):
+                refused_at = max(refused_at, 0 if sight is None else sight.changed_at)
+                continue
             files[name] = sight
             if len(files) > MOST_FILES:
                 break
@@ -85,7 +92,8 @@ def list_files(event: OnFile, known: Mapping[str, int], *, has_exact_times: bool
         raise FolderError(f"{event.path} cannot be read: {(error.strerror or str(error)).lower()}") from error
     if len(files) > MOST_FILES:
         raise FolderError(f"{event.path} holds more than {MOST_FILES:,} files that match")
-    return Listing(files, seen.st_dev, seen.st_mtime_ns // _NS_PER_MS, has_exact_times=has_exact_times)
+    changed_at = seen.st_mtime_ns // _NS_PER_MS
+    return Listing(files, seen.st_dev, changed_at, refused_at=refused_at, has_exact_times=has_exact_times)
 
 
 def _folder_files(path: str, event: OnFile, known: Mapping[str, int]) -> Iterator[tuple[str, Sight | None]]:
@@ -94,8 +102,7 @@ def _folder_files(path: str, event: OnFile, known: Mapping[str, int]) -> Iterato
     with os.scandir(path) as entries:
         for entry in gently(entries):
             name = entry.name
-            # The input names one path per line: a line break in a name would forge another path.
-            if not is_match(os.path.normcase(name)) or _CONTROL.search(name):
+            if not is_match(os.path.normcase(name)):
                 continue
             try:
                 if entry.is_file(follow_symlinks=False):

@@ -382,6 +382,25 @@ def test_an_unreadable_folder_is_reported_once_and_retried(
     assert desk.reported == [["a"]]
 
 
+def test_a_new_file_that_no_input_can_name_is_reported_until_it_is_gone(desk: _Desk) -> None:
+    desk.write("old\nname")
+    desk.want()
+    desk.turn(10_000)
+    assert not desk.store.told
+    path = desk.write("new\x1b[2J.pdf")
+    later = desk.clock.now_ms() // 1_000 + 1
+    os.utime(path, (later, later))
+    desk.settle()
+    assert desk.store.told == [
+        f"a file in {desk.folder} starts nothing, because its name has control characters; rename it"
+    ]
+    path.rename(desk.folder / "new.pdf")
+    desk.write("b")
+    desk.settle()
+    assert desk.store.told[1:] == [""]
+    assert desk.reported == [["b", "new.pdf"]]
+
+
 def test_trouble_is_reported_once_it_can_be_stored(desk: _Desk) -> None:
     desk.want()
     desk.events.reason = "too many files are watched"
