@@ -188,8 +188,14 @@ class SchedulerMachine(EventfulMachine):
             self.folder.cleanup()
 
     @rule(target=jobs, schedule=_SCHEDULES, policy=_POLICIES, group=_GROUPS)
-    def add(self, schedule: Schedule | Several, policy: Policy, group: str | None) -> str:
-        return self._add(schedule, policy, group)
+    def add(
+        self, schedule: Schedule | Several, policy: Policy, group: str | None
+    ) -> str | MultipleResults[str]:
+        try:
+            return self._add(schedule, policy, group)
+        except ScheduleError as error:
+            assert _is_over(schedule, self.bench.clock.now_ms()), error
+            return multiple()
 
     def _add(self, schedule: Schedule | Several, policy: Policy, group: str | None) -> str:
         self.names += 1
@@ -235,6 +241,8 @@ class SchedulerMachine(EventfulMachine):
             self.bench.scheduler.update_job(job_id, schedule=schedule)
         except JobNotFoundError:
             assert self.bench.scheduler.get_job(job_id) is None
+        except ScheduleError as error:
+            assert _is_over(schedule, self.bench.clock.now_ms()), error
 
     @rule(job_id=jobs, for_ms=st.none() | _STEPS)
     def pause(self, job_id: str, for_ms: int | None) -> None:
@@ -549,6 +557,12 @@ class SchedulerMachine(EventfulMachine):
             if isinstance(schedule, Every | Cron | Several) and not has_after(schedule):
                 account = GridAccount(job_id, schedule, added_at, self._record(job_id).spec.policy)
                 account.check(self.bench.scheduler.get_run_log(job_id, limit=100_000))
+
+
+def _is_over(schedule: Schedule | Several, now_ms: int) -> bool:
+    """Return whether the last time of all schedules has passed: such a job is refused."""
+    days = [entry.until_date for entry in schedule.entries] if isinstance(schedule, Several) else [None]
+    return all(day is not None and day < local_day(now_ms + 600_000) for day in days)
 
 
 TestSchedulerMachine = SchedulerMachine.TestCase
