@@ -47,7 +47,7 @@ _MANUAL = (
     "never",
 )
 _REPEATED_HOUR = re.compile(r",?\s*also in a repeated hour", re.IGNORECASE)
-_MORE_SUGGESTIONS = 2
+_MOST_SUGGESTIONS = 3
 _EVENTS = ("when", "whenever", "if")
 _AFTER = re.compile(
     r"after (the |each |every )?(it|job|run|previous run|last run|one|previous one|last one)?"
@@ -77,15 +77,19 @@ def parse_schedule(
 
 
 def _parse_part(text: str, now_ms: int, timezone: str | None, country: str | None) -> Schedule | Several:
+    def is_understood(phrase: str) -> bool:
+        with suppress(ScheduleError):
+            return bool(_read_part(phrase, now_ms, timezone, country))
+        return False
+
     try:
         return _read_part(text, now_ms, timezone, country)
     except PhraseParseError as error:
-        for nearest in (f"{text} at 9:00", _REPEATED_HOUR.sub("", text)):
-            with suppress(ScheduleError):
-                _read_part(nearest, now_ms, timezone, country)
-                advice = (nearest, *error.suggestions[:_MORE_SUGGESTIONS])
-                break
-        else:
+        repaired = (f"{text} at 9:00", _REPEATED_HOUR.sub("", text))
+        nearest = [phrase for phrase in repaired if is_understood(phrase)]
+        others = [phrase for phrase in error.suggestions if phrase in EXAMPLES or is_understood(phrase)]
+        advice = (*nearest, *others)[:_MOST_SUGGESTIONS]
+        if advice == error.suggestions:
             raise
         raise refusal(error.phrase, error.fault, *advice) from None
 

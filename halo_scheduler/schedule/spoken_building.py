@@ -51,6 +51,7 @@ def _require_clear_days(cursor: Cursor, days: Days, time: str) -> None:
             raise cursor.refusal(
                 f"it is not clear whether every {name} is meant",
                 f"every {name} at {time}",
+                f"this {name} at {time}",
                 f"next {name} at {time}",
             )
     if days.has_dates and not (days.is_monthly or days.months or days.match_both):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
@@ -18,6 +19,7 @@ _FIRST_YEAR, _LAST_YEAR = 1970, 9998
 _FROM = ("from", "starting", "beginning")
 _UNTIL = ("until", "till", "through", "ending")
 _TO = (*_UNTIL, "to", "–", "-")
+_THIS_OR_NEXT = re.compile(r"\b(?:this|next)\s+[a-z]+", re.IGNORECASE)
 
 
 def day_words(day: date) -> str:
@@ -213,12 +215,18 @@ def _coming_weekday(cursor: Cursor, today: date) -> date | None:
         later = day + timedelta(days=_WEEK)
         raise cursor.refusal(
             f"it is not clear which {WEEKDAYS[weekday]} is the next one",
-            f"{day_words(day)} at 9:00",
-            f"{day_words(later)} at 9:00",
+            _on_day(cursor.phrase, day),
+            _on_day(cursor.phrase, later),
         )
     if which == "this" and not is_this_week:
-        raise cursor.refusal(f"{WEEKDAYS[weekday]} of this week is over", f"{day_words(day)} at 9:00")
+        raise cursor.refusal(f"{WEEKDAYS[weekday]} of this week is over", _on_day(cursor.phrase, day))
     return day
+
+
+def _on_day(phrase: str, day: date) -> str:
+    """Return a phrase with a date in place of "next Friday"."""
+    named = _THIS_OR_NEXT.sub(day_words(day), phrase, count=1)
+    return named if named.strip() != day_words(day) else f"{named} at 9:00"
 
 
 def _numeric_date(cursor: Cursor, text: str) -> date:

@@ -240,6 +240,23 @@ def test_phrases_name_holidays_and_business_days(phrase: str, words: str) -> Non
     assert parse_schedule(words, now_ms=_NOW) == found
 
 
+@pytest.mark.parametrize(
+    ("phrase", "suggestions"),
+    [
+        ("Friday at 17:30", ("every Friday at 17:30", "this Friday at 17:30")),
+        ("Tuesday at 17:30", ("every Tuesday at 17:30", "next Tuesday at 17:30")),
+        ("next Friday at 17:30", ("20 Nov 2026 at 17:30", "27 Nov 2026 at 17:30")),
+        ("at 9 next fri", ("at 9 20 Nov 2026", "at 9 27 Nov 2026")),
+        ("next friday", ("20 Nov 2026 at 9:00", "27 Nov 2026 at 9:00")),
+        ("this Monday at 8", ("23 Nov 2026 at 8",)),
+    ],
+)
+def test_the_suggested_days_are_those_of_the_phrase(phrase: str, suggestions: tuple[str, ...]) -> None:
+    with pytest.raises(PhraseParseError) as refusal:
+        parse_schedule(phrase, now_ms=_NOW)
+    assert refusal.value.suggestions == suggestions
+
+
 def test_business_days_without_a_country_may_be_weekdays() -> None:
     with pytest.raises(PhraseParseError) as refusal:
         parse_schedule("workdays at 8:30", now_ms=_NOW)
