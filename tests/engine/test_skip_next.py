@@ -179,7 +179,9 @@ def test_an_assistant_cancels_only_skips_of_assistants(bench: Bench) -> None:
     assistant.skip_next(job_id)
     assistant.skip_next(job_id, skip=False)
     bench.scheduler.skip_next(job_id)
-    with pytest.raises(SchedulerError, match="a person asked to skip this run, and only a person can"):
+    with pytest.raises(
+        SchedulerError, match="a person asked to skip this run; only a person can cancel the skip"
+    ):
         assistant.skip_next(job_id, skip=False)
     bench.scheduler.skip_next(job_id, skip=False)
     assistant.skip_next(job_id)
