@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
@@ -19,13 +25,18 @@ from halo_scheduler.model import JobSpec, Once
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.imports import NewRuns
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.transfer import job_files
+from halo_scheduler.transfer.archive import Archive
+from halo_scheduler.transfer.drafts import Drafts
 from halo_scheduler.transfer.preview import Line, Sign, preview
+from halo_scheduler.transfer.text_file import MOST_BYTES
 
 if TYPE_CHECKING:
-    from halo_scheduler.transfer.archive import Archive
     from halo_scheduler.transfer.import_plan import ImportPlan
 
 
+_STDIN = "-"
+_BEGIN = 64
 _COLOURS = {
     Sign.NEW: "green",
     Sign.CHANGED: "yellow",
@@ -68,11 +79,9 @@ def import_(
     and those of other users are listed. An archive of another computer ("halo export --all") also brings its settings
     and history; with --enable its jobs keep the state they had there.
     """
-    from halo_scheduler.cli.terminal.job_files import open_archive, read_files  # noqa: PLC0415 - loads PyYAML
-
-    with without_garbage_collection(), open_archive(files) as archive:
+    with without_garbage_collection(), _open_archive(files) as archive:
         if archive is None:
-            drafts = read_files(files, is_system=system, repository=repo)
+            drafts = _read_files(files, is_system=system, repository=repo)
         else:
             with progress("Reading"):
                 drafts = archive.read()
@@ -80,6 +89,53 @@ def import_(
             with progress("Comparing"):
                 plan = scheduler.imports.plan(drafts)
             confirm_and_apply(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad, archive=archive)
+
+
+@contextmanager
+def _open_archive(files: Sequence[str]) -> Iterator[Archive | None]:
+    """Open an archive given as the only file or on standard input; None if there are only job files.
+
+    An archive is read twice, so that one from standard input is kept in a private temporary file meanwhile.
+    """
+    if files == (_STDIN,) and Archive.begins_with(_peek(sys.stdin.buffer)):
+        with tempfile.TemporaryFile() as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+            yield Archive(cast("BinaryIO", file))
+    elif len(files) == 1:
+        with job_files.open_archive(Path(files[0])) as archive:
+            yield archive
+    else:
+        yield None
+
+
+def _peek(file: BinaryIO) -> bytes:
+    """Return the first bytes of a file without reading them."""
+    if isinstance(file, io.BufferedReader):
+        return file.peek(_BEGIN)[:_BEGIN]
+    begin = file.read(_BEGIN)
+    file.seek(0)
+    return begin
+
+
+def _read_files(files: Sequence[str], *, is_system: bool = False, repository: str | None = None) -> Drafts:
+    """Read files or standard input; with several, each error names its file.
+
+    `is_system` reads all as system crontabs, `repository` completes GitHub sources of agents that name none.
+    """
+    try:
+        return job_files.read_files(files, partial(_read, is_system=is_system, repository=repository))
+    except job_files.UnreadableError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _read(file: str, *, is_system: bool, repository: str | None) -> Drafts:
+    if file != _STDIN:
+        with progress("Reading"):
+            return job_files.read_file(file, is_system=is_system, repository=repository)
+    content = sys.stdin.buffer.read(MOST_BYTES + 1)
+    with progress("Reading"):
+        machine = job_files.machine_here()
+        return job_files.read_jobs(content, machine=machine, is_system=is_system, repository=repository)
 
 
 def confirm_and_apply(
@@ -203,10 +259,8 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
     enabled unless their file says "enabled: false"; pauses, runs and next runs aren't changed. Removed jobs go to
     the trash.
     """
-    from halo_scheduler.transfer.job_files import read_folder  # noqa: PLC0415 - loads PyYAML
-
     with progress("Reading"), without_garbage_collection():
-        drafts = read_folder(folder)
+        drafts = job_files.read_folder(folder)
     with Scheduler.open(actor=TERMINAL) as scheduler, without_garbage_collection():
         with progress("Comparing"):
             plan = scheduler.imports.plan(drafts, prune=prune)
