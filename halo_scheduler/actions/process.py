@@ -35,15 +35,8 @@ _UNKILLABLE_MS = 10_000
 _DRAIN_POLL_MS = 500
 _LONGEST_SPAWN_S = 1.0
 _IN_CHARGE_LOOK_S = 0.05
-_SHORTAGE_PAUSES_S = (
-    0.25,
-    0.5,
-    1.0,
-    2.0,
-    4.0,
-    8.0,
-    8.0,
-)  # A longer wait would block the limit for other jobs.
+# A longer wait would block the limit for other jobs.
+_SHORTAGE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 
 
 class ProcessWork:
@@ -348,10 +341,8 @@ class ProcessWork:
 
     def _report_stopped(self) -> None:
         if (why := self._why) is not None:
-            notes = self._tree.survivors_notes()
-            self._report(
-                why.outcome, why.message, reason=why.reason, exit_code=self._known_code(), notes=notes
-            )
+            notes, code = self._tree.survivors_notes(), self._known_code()
+            self._report(why.outcome, why.message, reason=why.reason, exit_code=code, notes=notes)
 
     def _report(
         self,
