@@ -30,6 +30,7 @@ _USED = frozenset(
 )
 _REPEATED = ("RDATE", "EXDATE")
 _NAME = re.compile(r"[A-Za-z0-9-]{1,80}(?=[;:])", re.ASCII)
+_BEGINNING = re.compile(r"BEGIN:\s*VCALENDAR\s*", re.ASCII | re.IGNORECASE)
 _PARAMETER = re.compile(r';([A-Za-z0-9-]{1,80})=("[^"]*"|[^";:]*)', re.ASCII)
 _MOMENT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})(?:T([0-9]{2})([0-9]{2})([0-9]{2})(Z)?)?", re.ASCII)
 _DURATION = re.compile(
@@ -115,9 +116,10 @@ def _events(text: str) -> Iterator[_Event]:
     event = _Event(0)
     count = 0
     for number, line in _unfolded(text):
-        name, zone, value = _property(line, number)
-        if not nesting and (name, value.upper()) != ("BEGIN", "VCALENDAR"):
+        # Before anything is quoted: an assistant could read other files by naming them as calendars.
+        if not nesting and _BEGINNING.fullmatch(line) is None:
             raise ScheduleError("is not a calendar: it does not begin with BEGIN:VCALENDAR")
+        name, zone, value = _property(line, number)
         is_event = nesting[1:3] == ["VEVENT"]
         if name == "BEGIN":
             nesting.append(value.upper())
