@@ -151,10 +151,11 @@ def _after_event(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) ->
 
 
 def event_retry_at(record: JobRecord, run: Run, end: RunEnd) -> int | None:
-    """Return when an event's failed run is retried; None if it is not."""
+    """Return when an event's failed run is retried; None if it is not, or if its job has no events any more."""
     retry = record.spec.policy.retry
-    is_retried = run.event_id is not None and run.attempt <= retry.attempts and record.is_active
-    return end.finished_at + retry.delay_ms if is_retried and _is_tried_again(end) else None
+    may_retry = run.event_id is not None and bool(record.spec.events) and record.is_active
+    is_retried = may_retry and run.attempt <= retry.attempts and _is_tried_again(end)
+    return end.finished_at + retry.delay_ms if is_retried else None
 
 
 def _is_tried_again(end: RunEnd) -> bool:

@@ -359,6 +359,18 @@ def test_a_dropped_retry_lets_the_next_jobs_run(bench: Bench, drop: str) -> None
     assert [run.caused_by for run in bench.scheduler.get_run_log("next")] == [first.id]
 
 
+def test_next_jobs_run_when_the_event_of_a_failed_run_was_edited_away(bench: Bench) -> None:
+    bench.scheduler.add_job("next", Manual(), job_id="next")
+    followers = (Follower(job_id="next", on=FollowOn.FAILURE),)
+    _add(bench, policy=Policy(retry=Retry(attempts=1)), followers=followers)
+    _happen(bench)
+    (run,) = bench.tick()
+    bench.scheduler.update_job("job", schedule=Every("1h"))
+    bench.end(run, Outcome.FAILURE)
+    assert [found.caused_by for found in bench.scheduler.get_run_log("next")] == [run.id]
+    assert bench.scheduler._store.jobs.require("job").errors == 1
+
+
 # --- What keeps an event waiting, or skips it ----------------------------------------------------------
 
 
