@@ -177,10 +177,16 @@ class Maintenance:
     def _begin_backup(self, now_ms: int) -> None:
         self._backed_up_at = now_ms
         self._backups += 1
-        self._backup = threading.Thread(
+        backup = threading.Thread(
             target=_back_up, args=(self._store.database.path, now_ms), name="halo-backup", daemon=True
         )
-        self._backup.start()
+        try:
+            backup.start()
+        except RuntimeError as error:
+            _LOG.error("No backup was made, and the next one is tried in an hour: %s", error)
+            self._backed_up_at = now_ms - DAY_MS + HOUR_MS
+            return
+        self._backup = backup
 
     def finish(self) -> None:
         """Back up the first edits and wait for a running backup, with a time limit; an incomplete one is not used."""
@@ -278,8 +284,16 @@ class DayRefresh:
             self._store.day_sources.forget_unused()
             sources = [stored.source for stored in self._store.day_sources.all()]
             if sources:
-                self._handle.submit(lambda: self._look(sources, now_ms))
+                self._begin_looking(sources, now_ms)
         return changed
+
+    def _begin_looking(self, sources: Iterable[str], now_ms: int) -> None:
+        """Look up the days on another thread; without one, retry in a minute."""
+        try:
+            self._handle.submit(lambda: self._look(sources, now_ms))
+        except RuntimeError as error:
+            _LOG.warning("Calendars cannot be looked up now: %s", error)
+            self._due_at = now_ms + MINUTE_MS
 
     def forget_recorded(self) -> None:
         """Discard the stored results, after the commit."""

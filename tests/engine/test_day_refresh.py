@@ -113,6 +113,25 @@ def test_days_are_refreshed_daily_and_jobs_replanned(bench: Bench, days: Path) -
     assert _kinds(bench, EventKind.DAYS_CHANGED) == [{"source": f"ics {days}"}]
 
 
+def test_days_are_refreshed_a_minute_later_if_there_is_no_thread(
+    bench: Bench, days: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    job_id = bench.scheduler.add_job("tea", _without(days))
+    bench.tick()
+    _written(days, 1, 2)
+    with monkeypatch.context() as context:
+        context.setattr(Handle, "submit", fail)
+        [run] = bench.tick(_DAY)
+        bench.end(run)
+    assert _next(bench, job_id) == _NINE + _DAY
+    bench.tick(60_000)
+    bench.tick()
+    assert _next(bench, job_id) == _NINE + 3 * _DAY
+
+
 def test_the_last_days_stay_while_a_file_cannot_be_read(bench: Bench, days: Path) -> None:
     _written(days, 0, 1, 2, 3)
     job_id = bench.scheduler.add_job("tea", _without(days))
@@ -123,7 +142,7 @@ def test_the_last_days_stay_while_a_file_cannot_be_read(bench: Bench, days: Path
     assert _next(bench, job_id) == _NINE + 4 * _DAY
     told = _kinds(bench, EventKind.DAYS_TROUBLE)
     assert [str(one["text"]).partition("days.ics ")[2] for one in told] == [
-        "is damaged: line 1 cannot be read: 'rubbish'"
+        "is not a calendar: it does not begin with BEGIN:VCALENDAR"
     ]
     said = " ".join(bench.scheduler.jobs.why(job_id).sentences)
     assert "can't be refreshed: the calendar file" in said

@@ -96,6 +96,27 @@ def test_a_backup_that_fails_is_reported_and_does_not_affect_others(
     store.close()
 
 
+def test_a_backup_without_a_thread_is_tried_again_in_an_hour(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    store = Store.open(tmp_path / "halo.db", _NOW)
+    maintenance = Maintenance(store)
+    with monkeypatch.context() as context:
+        context.setattr(threading.Thread, "start", fail)
+        maintenance.tick(_NOW)
+    assert "can't start new thread" in caplog.text
+    maintenance.tick(_NOW + _DAY // 24 - 1)
+    maintenance.finish()
+    assert list_backups(store.database.path) == []
+    maintenance.tick(_NOW + _DAY // 24)
+    maintenance.finish()
+    assert len(list_backups(store.database.path)) == 1
+    store.close()
+
+
 def test_a_backup_that_does_not_end_is_not_waited_for(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
