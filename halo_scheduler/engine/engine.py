@@ -61,7 +61,7 @@ class Engine:
         self.handle = Handle(store, clock, pool, lease=self._lease, runs=self._runs, publish=publish)
         self.resources = RunResources(store, self.handle)
         self._post_run = PostRun(store, self.resources, self.handle)
-        self.is_output_awaited = self._post_run.deferred_outputs.is_awaited
+        self.is_output_awaited = self._post_run.deferred_outputs.unstored.__contains__
         self._start_conditions = StartConditions(store, lambda: surroundings or self._observe_surroundings())
         self._inhibitor = SleepInhibitor(self.handle, self.handle.note_on)
         self._starter = Starter(
@@ -85,7 +85,7 @@ class Engine:
         self._clock_was_set = False
 
     def _make_claims(self) -> Claims:
-        generation, is_awaited = self._lease.generation, self.is_output_awaited
+        generation, is_awaited = self._lease.generation, self._post_run.deferred_outputs.is_awaited
         return Claims(self._store, generation, self._max_concurrent, self._start_conditions, is_awaited)
 
     def _observe_surroundings(self) -> Surroundings:

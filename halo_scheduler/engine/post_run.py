@@ -241,15 +241,15 @@ def _left_running(pids: list[int]) -> Message:
 
 
 class DeferredOutputs:
-    """Tracks which runs' output is still to be read, and what was read but not stored yet."""
+    """Tracks which recorded runs' output is unstored, on any thread: still to be read, or read but not stored yet."""
 
     def __init__(self) -> None:
-        self._awaited: set[str] = set()
+        self.unstored: set[str] = set()
         self.arrived: dict[str, tuple[Run, Late]] = {}
 
     def expect(self, run_ids: Iterable[str]) -> None:
         """Note that the output of runs is still to be read."""
-        self._awaited.update(run_ids)
+        self.unstored.update(run_ids)
 
     def fetch(self, run: Run, names: frozenset[str], read_later: ReadLater) -> None:
         """Read the output of a recorded run once its secrets are available."""
@@ -257,17 +257,17 @@ class DeferredOutputs:
         def arrive(late: Late) -> None:
             self.arrived[run.id] = run, late
 
-        self._awaited.add(run.id)
+        self.unstored.add(run.id)
         read_later(run, names, arrive)
 
     def is_awaited(self, run_id: str) -> bool:
         """Return whether the output of a recorded run is still to be read."""
-        return run_id in self._awaited and run_id not in self.arrived
+        return run_id in self.unstored and run_id not in self.arrived
 
     def take_stored(self) -> list[str]:
         """Forget the outputs that are now stored, and return whose they were."""
         stored = list(self.arrived)
-        self._awaited.difference_update(stored)
+        self.unstored.difference_update(stored)
         self.arrived.clear()
         return stored
 

@@ -177,6 +177,21 @@ def test_a_hint_read_after_secrets_became_available_counts_from_the_end_of_the_r
     assert len(_events(bench, job_id)) == 1
 
 
+def test_an_output_is_awaited_until_it_is_stored_not_only_until_it_was_read(bench: Bench) -> None:
+    bench.scheduler.add_job("job", Every("1h"))
+    (run,) = bench.tick(_HOUR)
+    engine = bench.scheduler.engine.get_engine()
+    bench.open_runs.pop(run.id)
+    engine.handle.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
+    bench.tick()
+    engine._post_run.deferred_outputs.arrived[run.id] = run, Late(output=Output.of(b"answer", 6))
+    assert engine.is_output_awaited(run.id)
+    assert bench.scheduler.get_output(run.id) == b""
+    bench.tick()
+    assert not engine.is_output_awaited(run.id)
+    assert bench.scheduler.get_output(run.id) == b"answer"
+
+
 def test_late_advice_for_a_job_that_runs_again_is_taken_when_that_run_ends(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
     (run,) = bench.tick(_MINUTE)
