@@ -20,8 +20,9 @@ from halo_scheduler.schedule.passed_over import reason_at
 from halo_scheduler.why.calendar_days import left_out_sentences
 from halo_scheduler.why.inquiry import Answer, Downtime, Inquiry, SpellKind, Verdict, point_in, points_beside
 from halo_scheduler.why.journal import by_words, gap_at
-from halo_scheduler.why.runs import passed_reasons, passed_words, run_sentences
+from halo_scheduler.why.runs import passed_reasons, run_sentences
 from halo_scheduler.wording.plans import Predecessor, ends_in_words, events_sentence
+from halo_scheduler.wording.runs import passed_words
 from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.status import awaited_words, shortage_words
 

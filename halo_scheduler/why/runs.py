@@ -5,7 +5,7 @@ from __future__ import annotations
 from halo_scheduler.grammar.english import assistant_words, counted, listed
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.text import plain_line
-from halo_scheduler.model import Outcome, PassedReason, Run, Source, Trigger
+from halo_scheduler.model import Outcome, Run, Source, Trigger
 from halo_scheduler.model.messages import MessageKind
 from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.store.events import Event, EventKind
@@ -13,29 +13,10 @@ from halo_scheduler.store.store import Store
 from halo_scheduler.wording.measures import duration_in_words, when_in_words
 from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
 from halo_scheduler.wording.plans import ADVISERS
+from halo_scheduler.wording.runs import passed_words
 from halo_scheduler.wording.schedules import describe
 
 _LONGEST = 300
-_PASSED: dict[str, str] = {
-    PassedReason.RUNNING: "the previous run was still active",
-    PassedReason.BACKOFF: "the job was backing off after a failure",
-    PassedReason.HINT: "a hint set another time",
-    PassedReason.LIMITS: "its limits allowed no earlier time",
-    PassedReason.EDITED: "the job was edited",
-    PassedReason.PAUSED: "the job was paused",
-    PassedReason.DISABLED: "the job was disabled",
-    PassedReason.DOWNTIME: "Halo was not running",
-    PassedReason.SLEEP: "the computer slept",
-    PassedReason.DELAYED: "Halo was suspended or held up",
-    PassedReason.AT_CAPACITY: "the limit of concurrent runs was reached",
-    PassedReason.CONDITION: "the previous run was still waiting for its conditions",
-    PassedReason.QUIET_TIME: "quiet hours applied",
-    PassedReason.RESOURCES: "the computer had no resources to start the previous run",
-    PassedReason.DISK_FULL: "the disk was too full to start the previous run",
-    PassedReason.OUTAGE: "the database could not be written",
-    PassedReason.CLOCK_WENT_BACK: "the clock was set back",
-    PassedReason.ZONE_CHANGED: "the computer moved to another time zone",
-}
 _PLANNED_BY = {
     Source.BACKOFF: "it was backing off after a failure",
     Source.CLAMPED_MIN: "its limits allowed no earlier time",
@@ -107,11 +88,6 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
     if run.outcome is Outcome.RUNNING:
         return [f"{start} and is still running.", *_origin(store, run), *_note(run)]
     return [f"{start} and {_end(run)}", *_origin(store, run), *_note(run)]
-
-
-def passed_words(reason: str) -> str:
-    """Return why a time of the schedule was covered, to follow "because"; "" if unknown."""
-    return _PASSED.get(reason, "")
 
 
 def passed_sentence(run: Run) -> str:

@@ -11,7 +11,7 @@ from typing import assert_never
 from halo_scheduler.grammar.english import counted, listed
 from halo_scheduler.grammar.interval import SECOND_MS, interval_in_words
 from halo_scheduler.grammar.templates import NOTHING_TO_SAY
-from halo_scheduler.grammar.text import json_text, shown_spec
+from halo_scheduler.grammar.text import json_text, plain_line, shown_spec
 from halo_scheduler.model import (
     Action,
     Backoff,
@@ -46,6 +46,7 @@ from halo_scheduler.wording.short_schedules import describe_shortly
 
 # Characters that separate parameters in a sentence, or end a quoted value.
 _AMBIGUOUS = re.compile(r'[\s,;"]')
+_LONGEST_REASON = 300
 _USUAL_GRACE_MS = 10 * SECOND_MS
 _USUAL = Policy()
 _NOTIFY = {
@@ -273,16 +274,18 @@ def hint_words(hints: Hints, now_ms: int) -> str:
     )
 
 
-def proposal_words(proposal: Proposal) -> str:
-    """Return the hint of a run: "every 5 min for 1 h, the next after 10 min (queue is long)"."""
+def proposal_words(proposal: Proposal | None) -> str:
+    """Return the hint of a run: "every 5 min for 1 h and a run 10 min later: queue is long"; "" if it gave none."""
+    if proposal is None:
+        return ""
     parts = []
     if proposal.every_ms is not None:
         pace, ttl = duration_in_words(proposal.every_ms), duration_in_words(proposal.ttl_ms)
         parts.append(f"every {pace} for {ttl}")
     if proposal.next_ms is not None:
-        parts.append(f"the next after {duration_in_words(proposal.next_ms)}")
-    reason = f" ({proposal.reason})" if proposal.reason else ""
-    return f"{', '.join(parts)}{reason}" if parts else ""
+        parts.append(f"a run {duration_in_words(proposal.next_ms)} later")
+    words = " and ".join(parts)
+    return f"{words}: {plain_line(proposal.reason, _LONGEST_REASON)}" if words and proposal.reason else words
 
 
 def searched_text(

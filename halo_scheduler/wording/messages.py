@@ -19,8 +19,8 @@ from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model.conditions import condition_from_dict
 from halo_scheduler.model.messages import Message, MessageKind
 from halo_scheduler.model.situation import Waiting, WaitingDetails
-from halo_scheduler.model.words import Outcome, SkipReason, Trigger, WaitingFor
-from halo_scheduler.wording.conditions import CONDITION_STATES, describe_condition, waiting_words
+from halo_scheduler.model.words import Outcome, SkipReason, WaitingFor
+from halo_scheduler.wording.conditions import CONDITION_STATES, waiting_words
 from halo_scheduler.wording.faults import FAULTS, Params, Words
 from halo_scheduler.wording.measures import amount_words
 from halo_scheduler.wording.status import SHORTAGES, waited_words
@@ -66,7 +66,6 @@ OUTCOMES = {
 
 _NO_ROOM = "too many processes run on this computer, or it has too little memory left"
 _SETTLED = {"done": "reported as done", "failed": "reported as failed", "released": "released"}
-_ASKED = {Trigger.MANUAL: "manually", Trigger.ANSWER: "with an answer"}
 _ONCE = "; it had only this time, so run it manually or set a new one"
 _TOMORROW = "; it may run again after midnight"
 
@@ -156,7 +155,7 @@ def _cost_limit(params: Params) -> str:
 def _quiet_time(params: Params) -> str:
     moment = local_time(params["until"])
     day = f"on {weekday_name(moment)} " if params["until"] - params["at"] >= DAY_MS else ""
-    name = _quiet_name(params["name"])
+    name = f"the quiet hours {params['name']}".rstrip()
     return f"it was due in {name}, which end {day}at {clock_time(moment)}{_only_time(params)}"
 
 
@@ -185,13 +184,12 @@ def _started_anyway(params: Params) -> str:
     words: list[str] = []
     conditions = [condition_from_dict(data) for data in params["conditions"]]
     if params["quiet"] is not None:
-        words.append(f"in {_quiet_name(params['quiet']) if params['quiet'] else 'quiet hours'}")
-    if conditions and params["is_waiting"]:
-        words.append(f"although it waits for {waiting_words(conditions)}")
-    elif conditions:
-        noun = "condition" if len(conditions) == 1 else "conditions"
-        words.append(f"without checking its {noun} ({', '.join(map(describe_condition, conditions))})")
-    return f"started {_ASKED[Trigger(params['trigger'])]} {' and '.join(words)}"
+        name = params["quiet"]
+        words.append(f"quiet hours ignored: {name}" if name else "quiet hours ignored")
+    if conditions:
+        unmet = "unmet " if params["is_waiting"] else ""
+        words.append(f"{unmet}conditions ignored: {waiting_words(conditions)}")
+    return "; ".join(words)
 
 
 def _waited(params: Params) -> str:
@@ -239,10 +237,6 @@ def _not_searched(params: Params) -> str:
 
 def _only_time(params: Params) -> str:
     return _ONCE if params.get("is_only_time") else ""
-
-
-def _quiet_name(name: str) -> str:
-    return f"the quiet hours {name}".rstrip()
 
 
 def _processes(params: Params) -> str:

@@ -278,18 +278,19 @@ def test_a_run_is_shown_with_its_cause_its_proposal_and_its_note() -> None:
         backup, report = scheduler.add_job("backup", Manual()), scheduler.add_job("report", Manual())
         proposal = Proposal(every_ms=300_000, next_ms=90_000, ttl_ms=_HOUR, reason="queue\x1b[31m is long")
         runs = [
-            make_run(id="cause", job_id=backup, trigger=Trigger.MANUAL),
+            make_run(id="cause", job_id=backup, passed_over=2, passed_reason="quiet time"),
             make_run(id="then", job_id=report, trigger=Trigger.CHAIN, caused_by="cause", proposal=proposal),
             make_run(id="lost", job_id=report, trigger=Trigger.CHAIN, caused_by="gone", note="it was late"),
         ]
         with scheduler._store.transaction():
             scheduler._store.runs.insert(runs, 1)
         scheduler.remove_job(backup)
-    proposed = "hint: every 5 min for 1 h, the next after 1 min 30 s (queue\\x1b[31m is long)"
+    assert "succeeded, coalesced 2 times (quiet hours applied)\n" in _halo("history").output
+    proposed = "hint: every 5 min for 1 h and a run 1 min 30 s later: queue\\x1b[31m is long"
     for command in ("show", "history"):
         text = _halo(command, "report").output
-        assert f"success, {proposed}, after backup\n" in text
-        assert "success (it was late), after another job\n" in text
+        assert f"succeeded, {proposed}, after backup\n" in text
+        assert "succeeded (it was late), after another job\n" in text
     data = {run["id"]: run for run in json.loads(_halo("history", "report", "--json").output)}
     assert (data["then"]["caused_by"], data["then"]["proposal"]["every_ms"]) == ("cause", 300_000)
     done = _halo("logs", "report", "--run", "then")

@@ -115,12 +115,12 @@ def test_a_prompt_from_the_terminal_works_through_a_folder(house: House) -> None
     assert done.stdout.startswith("Work for work.\n\n---\n\n## Work Item\n")
     assert "**Title:** First things\n**ID:** first.md\n" in done.stdout
     assert "Do *this*, {{answer}} ${secret:X}." in done.stdout
-    assert "success, item first.md: First things, cost 0.25" in done.stderr
+    assert "succeeded, item first.md: First things, cost 0.25" in done.stderr
     until(lambda: _places(house) == {"done": ["first.md"], "ready": ["second.md"]})
     assert _halo("run", "work", "--wait").returncode == 0
     nothing = _halo("run", "work", "--wait")
     assert (nothing.returncode, nothing.stdout) == (0, "")
-    assert "skipped: no work" in nothing.stderr
+    assert "skipped: there was nothing to do" in nothing.stderr
     assert "today     cost 0.50 of 5.00" in _halo("show", "work").stdout
     until(lambda: _places(house) == {"done": ["first.md", "second.md"]})
     house.wait_until_cleared()
@@ -161,7 +161,7 @@ def test_a_cap_of_runs_holds_back_slots_but_not_a_person(house: House) -> None:
     by_hand = _halo("run", "often", "--wait", "--json")
     assert json.loads(by_hand.stdout)["outcome"] == "success"
     assert "3 of 2 runs" in _halo("show", "often").stdout
-    assert "skipped: cap" in _halo("history", "often").stdout
+    assert "skipped: 3 runs today, and its daily limit is 2" in _halo("history", "often").stdout
 
 
 def test_the_run_that_crosses_a_cap_of_costs_is_the_last(house: House) -> None:
@@ -197,7 +197,7 @@ def test_a_question_waits_for_its_answer_and_the_answer_for_its_run(house: House
     (house.folder / "note").unlink()
     answered = _halo("answer", asked.id[:8], "--wait", "-", stdin="The second: {{date}} ${secret:X}\n")
     assert answered.returncode == 1
-    assert "failure (exit code 3)" in answered.stderr
+    assert "failed: exit code 3" in answered.stderr
     prompt_text = json.loads((house.folder / "note").read_text())["prompt"]
     assert prompt_text.startswith("do One\n\n# Question\n")
     assert "Which one?" in prompt_text

@@ -71,7 +71,7 @@ def test_a_command_added_in_one_terminal_runs_in_the_daemon() -> None:
     assert _halo("add", "hello", "--manual", "--", "sh", "-c", "echo out; echo err >&2").returncode == 0
     done = _halo("run", "hello", "--wait")
     assert (done.returncode, done.stdout) == (0, "out\nerr\n")
-    assert "● success" in done.stderr
+    assert "● succeeded" in done.stderr
     assert _halo("logs", "hello").stdout == "out\nerr\n"
     (run,) = json.loads(_halo("history", "hello", "--json").stdout)
     assert (run["outcome"], run["exit_code"], run["trigger"]) == ("success", 0, "manual")
@@ -139,8 +139,8 @@ def test_a_job_runs_after_another_and_waits_for_its_conditions() -> None:
         report = next(job for job in scheduler.list_jobs() if job.name == "report")
         done = _halo("run", "backup", "--wait")
         assert done.returncode == 0
-        assert f"▲ manual run, ignored: conditions ({missing} to exist)\n" in done.stderr
-        assert "manual" in done.stderr.splitlines()[-1]
+        assert f"▲ manual run: conditions ignored ({missing} to exist)\n" in done.stderr
+        assert f"(conditions ignored: {missing} to exist)" in done.stderr.splitlines()[-1]
         until(lambda: [run.outcome for run in scheduler.get_run_log(report.id)] == [Outcome.SUCCESS])
         logs = _halo("logs", "report")
         assert (logs.stdout, logs.stderr) == ("backup: success\n", "  ran after backup\n")
@@ -166,7 +166,7 @@ def test_a_job_runs_after_another_and_waits_for_its_conditions() -> None:
         scheduler.settings.change(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
         done = _halo("run", "copy")
         assert done.stdout == "started copy\n"
-        assert done.stderr == "▲ manual run, ignored: quiet hours Always\n"
+        assert done.stderr == "▲ manual run: quiet hours ignored (Always)\n"
 
 
 def test_without_an_engine_running_is_refused_with_the_way_out() -> None:

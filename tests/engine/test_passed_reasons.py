@@ -17,7 +17,7 @@ from machine import START, Bench
 from halo_scheduler import Callback, Command, Cron, Outcome, Policy, Run
 from halo_scheduler.actions import process
 from halo_scheduler.actions.run_services import Ended
-from halo_scheduler.cli.terminal.following import run_words
+from halo_scheduler.cli.terminal.following import run_line
 from halo_scheduler.model import Limits, PathExists, Trigger, WaitingFor
 from halo_scheduler.model.words import Shortage
 from halo_scheduler.why.runs import run_sentences
@@ -232,7 +232,7 @@ def test_a_start_that_is_retried_waits_and_does_not_run(bench: Bench, gate: _Gat
         Shortage.PROCESSES,
     )
     (run,) = bench.scheduler.get_run_log(job_id)
-    assert run_words(run) == "waiting for room for another process to start"
+    assert run_line(run) == "waiting for room for another process to start"
     assert run_sentences(bench.scheduler._store, run, bench.clock.now_ms())[0].endswith(
         " and is waiting for room for another process to start."
     )

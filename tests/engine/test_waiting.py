@@ -552,19 +552,16 @@ def test_a_manual_run_ignores_conditions_and_notes_it(bench: Bench) -> None:
     bench.tick(_HOUR)
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
-    assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to exist"
+    assert _note_of(bench, run) == "unmet conditions ignored: /mnt/backup to exist"
     bench.finish(run)
-    assert _note_of(bench, run) == "started manually although it waits for /mnt/backup to exist"
+    assert _note_of(bench, run) == "unmet conditions ignored: /mnt/backup to exist"
 
 
 def test_a_manual_run_before_the_due_time_checks_no_condition_and_notes_it(bench: Bench) -> None:
     job_id = _add(bench, _DISK, _NAS)
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
-    assert _note_of(bench, run) == (
-        "started manually without checking its conditions "
-        "(when /mnt/backup exists, when nas.local:22 answers)"
-    )
+    assert _note_of(bench, run) == "conditions ignored: /mnt/backup to exist and nas.local:22 to answer"
     assert bench.surroundings.asked == []
 
 
@@ -576,9 +573,7 @@ def test_an_answer_run_notes_ignored_conditions_too(bench: Bench) -> None:
     (question,) = bench.scheduler.questions.list()
     bench.scheduler.questions.answer(question.id, "this one")
     (answered,) = bench.tick()
-    assert _note_of(bench, answered) == (
-        "started with an answer without checking its condition (when /mnt/backup exists)"
-    )
+    assert _note_of(bench, answered) == "conditions ignored: /mnt/backup to exist"
 
 
 def test_a_test_run_and_a_run_without_conditions_say_nothing(bench: Bench) -> None:

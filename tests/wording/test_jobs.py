@@ -46,12 +46,14 @@ def test_a_schedule_is_found_by_its_sentence_its_short_words_and_its_cron_text(w
     [
         (
             Proposal(every_ms=300_000, next_ms=600_000, reason="queue is long"),
-            "every 5 min for 1 h, the next after 10 min (queue is long)",
+            "every 5 min for 1 h and a run 10 min later: queue is long",
         ),
         (Proposal(every_ms=300_000, ttl_ms=600_000), "every 5 min for 10 min"),
-        (Proposal(next_ms=600_000), "the next after 10 min"),
+        (Proposal(next_ms=600_000), "a run 10 min later"),
+        (Proposal(every_ms=10_000, reason="two\nlines"), "every 10 s for 1 h: two ↵ lines"),
         (Proposal(reason="a reason alone"), ""),
+        (None, ""),
     ],
 )
-def test_the_hint_of_a_run_says_pace_next_run_and_reason(proposal: Proposal, words: str) -> None:
+def test_the_hint_of_a_run_says_pace_next_run_and_reason(proposal: Proposal | None, words: str) -> None:
     assert proposal_words(proposal) == words

@@ -256,22 +256,22 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.STARTED_ANYWAY,
         {"trigger": "manual", "quiet": "Night", "conditions": [POWER], "is_waiting": True},
-        "started manually in the quiet hours Night and although it waits for AC power",
+        "quiet hours ignored: Night; unmet conditions ignored: AC power",
     ),
     (
         MessageKind.STARTED_ANYWAY,
         {"trigger": "answer", "quiet": "", "conditions": [], "is_waiting": False},
-        "started with an answer in quiet hours",
+        "quiet hours ignored",
     ),
     (
         MessageKind.STARTED_ANYWAY,
         {"trigger": "manual", "quiet": None, "conditions": [POWER], "is_waiting": False},
-        "started manually without checking its condition (on AC power)",
+        "conditions ignored: AC power",
     ),
     (
         MessageKind.STARTED_ANYWAY,
         {"trigger": "manual", "quiet": None, "conditions": [POWER, NETWORK], "is_waiting": False},
-        "started manually without checking its conditions (on AC power, with a network)",
+        "conditions ignored: AC power and network",
     ),
     (
         MessageKind.WAITED,

@@ -10,10 +10,11 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Outcome, Proposal, SkipReason
+from halo_scheduler.wording.jobs import proposal_words
 from halo_scheduler.wording.measures import amount_words, took_words
 from ui.style.marks import outcome_mark
 from ui.style.theme import GRID, MARGIN, Appearance, number_font
-from ui.style.wording import one_line, outcome_words, plain_tooltip, proposal_words, reason_words
+from ui.style.wording import one_line, outcome_words, plain_tooltip, reason_words
 from ui.widgets.labels import button, frame, icon_button, label, set_role
 from ui.widgets.output_view import OutputView
 from ui.widgets.signs import MarkSign

@@ -19,9 +19,9 @@ from halo_scheduler.grammar.text import json_text
 from halo_scheduler.grammar.zone import find_zone, local_time, offset_s
 from halo_scheduler.model import Run
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.jobs import proposal_words
 from ui.backend.backend import Asked, Backend, Lane
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
-from ui.style.wording import proposal_words
 from ui.widgets.arrange import documents
 from ui.widgets.labels import WrappedText, button, frame, icon_button, tint, with_shortcut
 from ui.widgets.signs import LineIcon

@@ -9,21 +9,15 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.model import ERRORS, Outcome, PassedReason, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import ERRORS, Outcome, Run, SkipReason, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.wording.jobs import parameter_words
+from halo_scheduler.wording.jobs import parameter_words, proposal_words
 from halo_scheduler.wording.measures import amount_words, full_moment, moment_in_words, took_words
+from halo_scheduler.wording.runs import coalesced_words, rule_words, trigger_words
 from ui.backend.backend import Asked, Backend
 from ui.backend.questions import item_words, web_address
-from ui.style.wording import (
-    one_line,
-    outcome_words,
-    proposal_words,
-    reason_words,
-    trigger_words,
-)
+from ui.style.wording import one_line, outcome_words, reason_words
 
 from .choice import JobName, job_names, run_at
 from .run_cells import job_words
@@ -163,11 +157,14 @@ def facts_of(run: Run, now_ms: int, relations: Relations = NO_RELATIONS) -> list
         (tr("Result"), _end_code(run)),
         (tr("Cost"), amount_words(run.cost)),
         (tr("Attempt"), str(run.attempt) if run.attempt > 1 else ""),
-        (tr("Started by"), "" if relations.cause is not None or run.started_at is None else _who(run)),
+        (
+            tr("Trigger"),
+            "" if relations.cause is not None or run.started_at is None else trigger_words(run.trigger),
+        ),
         (tr("Parameters"), _text(parameter_words(run.parameters))),
         (tr("Input"), counted(run.input_bytes, "byte") if run.input_bytes else ""),
-        (tr("Schedule"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
-        (tr("Coalesced"), passed_words(run)),
+        (tr("Schedule"), rule_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
+        (tr("Coalesced"), coalesced_words(run)),
         (tr("Hint"), proposal_words(run.proposal)),
         (tr("Note"), _text(run.note)),
     ]
@@ -263,63 +260,6 @@ def _advice_of_reason(reason: SkipReason) -> str:
     }[reason]
 
 
-def source_words(source: Source) -> str:
-    """Return which rule determined the time of a run."""
-    return {
-        Source.EVERY: tr("fixed interval"),
-        Source.AFTER: tr("fixed gap after the previous run"),
-        Source.CRON: tr("set times"),
-        Source.ONCE: tr("one-time"),
-        Source.HINT_INTERVAL: tr("interval of a hint"),
-        Source.HINT_ONCE: tr("time of a hint"),
-        Source.CLAMPED_MIN: tr("minimum time between runs"),
-        Source.CLAMPED_MAX: tr("maximum time between runs"),
-        Source.BACKOFF: tr("back-off after failures"),
-        Source.RETRY: tr("retry after a failure"),
-        Source.CATCH_UP: tr("catch-up of missed runs"),
-        Source.PAUSED: tr("end of a pause"),
-        Source.MANUAL: tr("manual run"),
-    }.get(source, tr("on schedule"))
-
-
-def passed_words(run: Run) -> str:
-    """Return how many slots were coalesced into a run, and why."""
-    if not run.passed_over:
-        return ""
-    return " · ".join(
-        f"{_times(count)}: {words}" if (words := _why_passed(reason)) else _times(count)
-        for reason, count in read_summary(run.passed_reason, run.passed_over).items()
-    )
-
-
-def _times(count: int) -> str:
-    return tr("1 time") if count == 1 else tr("{count} times").format(count=f"{count:,}")
-
-
-def _why_passed(reason: str) -> str:
-    known: dict[str, str] = {
-        PassedReason.RUNNING: tr("it was still running"),
-        PassedReason.BACKOFF: tr("it was backing off after failures"),
-        PassedReason.HINT: tr("a hint set another time"),
-        PassedReason.LIMITS: tr("its limits allowed no earlier time"),
-        PassedReason.PAUSED: tr("it was paused"),
-        PassedReason.DISABLED: tr("it was disabled"),
-        PassedReason.EDITED: tr("the job was changed"),
-        PassedReason.DOWNTIME: tr("Halo was not running"),
-        PassedReason.SLEEP: tr("the computer slept"),
-        PassedReason.DELAYED: tr("Halo was suspended or held up"),
-        PassedReason.AT_CAPACITY: tr("the limit of concurrent runs was reached"),
-        PassedReason.CONDITION: tr("it waited for its conditions"),
-        PassedReason.QUIET_TIME: tr("it waited until quiet hours ended"),
-        PassedReason.RESOURCES: tr("the computer was out of resources"),
-        PassedReason.DISK_FULL: tr("the disk was full"),
-        PassedReason.OUTAGE: tr("the database could not be written"),
-        PassedReason.CLOCK_WENT_BACK: tr("the clock was set back"),
-        PassedReason.ZONE_CHANGED: tr("the computer moved to another time zone"),
-    }
-    return known.get(reason, one_line(reason))
-
-
 def _started(run: Run) -> str:
     if run.started_at is None:
         return ""
@@ -356,18 +296,6 @@ def _http(status: int) -> str:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return str(status)
-
-
-def _who(run: Run) -> str:
-    words = {
-        Trigger.SCHEDULE: tr("its schedule"),
-        Trigger.EVENT: tr("an event"),
-        Trigger.MANUAL: tr("you, manually"),
-        Trigger.CHAIN: tr("another job"),
-        Trigger.ANSWER: tr("your answer"),
-        Trigger.TEST: tr("a test run in the editor"),
-    }
-    return words.get(run.trigger) or trigger_words(run.trigger)
 
 
 def _text(text: str) -> str:

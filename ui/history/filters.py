@@ -15,9 +15,10 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.model import Outcome, Trigger
+from halo_scheduler.wording.runs import trigger_words
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, HALF, Appearance, Tone
-from ui.style.wording import plain_tooltip, trigger_words
+from ui.style.wording import plain_tooltip
 from ui.widgets.boxes import give_room
 from ui.widgets.days import DayEdit
 from ui.widgets.labels import button, label, tint

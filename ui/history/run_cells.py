@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Outcome, Run, Trigger
 from halo_scheduler.wording.measures import full_moment, moment_in_words, took_words
+from halo_scheduler.wording.runs import trigger_words
 from ui.backend.questions import item_words
 from ui.style.wording import (
     ago,
@@ -16,7 +17,6 @@ from ui.style.wording import (
     outcome_words,
     plain_tooltip,
     run_words,
-    trigger_words,
 )
 
 from .choice import JobName, run_at

@@ -9,16 +9,9 @@ from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.grammar.text import plain_line
-from halo_scheduler.model import (
-    Outcome,
-    Proposal,
-    Run,
-    Situation,
-    SkipReason,
-    StatusReason,
-    Trigger,
-)
-from halo_scheduler.wording.measures import duration_in_words, moment_in_words
+from halo_scheduler.model import Outcome, Run, Situation, SkipReason, StatusReason
+from halo_scheduler.wording import runs
+from halo_scheduler.wording.measures import moment_in_words
 from halo_scheduler.wording.messages import OUTCOMES, SKIP_REASONS
 
 _LONGEST_LINE = 300
@@ -27,20 +20,6 @@ _WHOLE_LINE = 80
 # Where Qt would recognise markup, unless this invisible character follows.
 _MARKUP = re.compile(r"<(?=[A-Za-z!?/])|&(?=lt;)")
 _WORD_JOINER = "\u2060"
-
-
-def proposal_words(proposal: Proposal | None) -> str:
-    """Return the hint a run gave for its own job, "every 5 min for 1 h: queue is long", or an empty text."""
-    if proposal is None:
-        return ""
-    parts = []
-    if proposal.every_ms is not None:
-        pace, while_ = duration_in_words(proposal.every_ms), duration_in_words(proposal.ttl_ms)
-        parts.append(tr("every {pace} for {time}").format(pace=pace, time=while_))
-    if proposal.next_ms is not None:
-        parts.append(tr("a run {time} later").format(time=duration_in_words(proposal.next_ms)))
-    words = tr(" and ").join(parts)
-    return f"{words}: {one_line(proposal.reason)}" if proposal.reason else words
 
 
 def tr(text: str) -> str:
@@ -100,29 +79,9 @@ def reason_words(reason: SkipReason) -> str:
     return tr(SKIP_REASONS[reason])
 
 
-def trigger_words(trigger: Trigger) -> str:
-    """Return what triggered a run."""
-    return {
-        Trigger.SCHEDULE: tr("by schedule"),
-        Trigger.EVENT: tr("by an event"),
-        Trigger.MANUAL: tr("manual"),
-        Trigger.CHAIN: tr("after another job"),
-        Trigger.ANSWER: tr("after an answer"),
-        Trigger.TEST: tr("test run"),
-    }[trigger]
-
-
 def run_words(run: Run) -> str:
     """Return how a run ended and why, in one line."""
-    words = outcome_words(run.outcome)
-    if run.outcome is Outcome.RUNNING and run.progress is not None:
-        words += f" {run.progress:.0%} {run.progress_text}".rstrip()
-    if run.outcome in (Outcome.CANCELLED, Outcome.RUNNING) and run.error:
-        # For a current run, the text says what its start waits for.
-        return one_line(run.error[:1].upper() + run.error[1:])
-    if run.error:
-        return one_line(f"{words}: {run.error}")
-    return f"{words}: {reason_words(run.reason)}" if run.reason is not None else words
+    return sentence_case(one_line(runs.run_words(run)))
 
 
 def size_words(count: int) -> str:

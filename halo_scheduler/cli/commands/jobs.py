@@ -9,7 +9,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completions import complete_jobs, complete_removed
-from halo_scheduler.cli.terminal.following import cause_words, causes_of, run_data, run_words
+from halo_scheduler.cli.terminal.following import cause_words, causes_of, run_data, run_line
 from halo_scheduler.cli.terminal.job_details import (
     JobContext,
     job_context,
@@ -71,7 +71,7 @@ def show(*, name: str, as_json: bool) -> None:
     print_details(job, context, now_ms)
     for run in runs:
         at = run.started_at or run.finished_at or 0
-        words = f"{moment(at)}  {took_words(run.duration_ms):<9} {run_words(run)}{cause_words(run, causes)}"
+        words = f"{moment(at)}  {took_words(run.duration_ms):<9} {run_line(run)}{cause_words(run, causes)}"
         click.echo(f"  {outcome_mark(run.outcome)} {folded(words, 4)}")
 
 

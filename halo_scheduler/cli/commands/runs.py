@@ -29,7 +29,7 @@ from halo_scheduler.cli.terminal.following import (
     print_end,
     print_question,
     run_data,
-    run_words,
+    run_line,
 )
 from halo_scheduler.cli.terminal.terminal import (
     WAITS,
@@ -58,6 +58,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording import status
 from halo_scheduler.wording.conditions import waiting_words
 from halo_scheduler.wording.measures import took_words
+from halo_scheduler.wording.runs import coalesced_words, trigger_words
 from halo_scheduler.wording.schedules import describe_when
 
 _MOST_RUNS = 1_000_000
@@ -65,12 +66,6 @@ _LONGEST = 500
 _MOST_NAMED = 5
 _STARTED = set(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
 _OPTIONS_BY_FIELD = {"parameters": ("--set",), "input": ("--input",), "at": ("--at",)}
-_TRIGGERS = {
-    Trigger.EVENT: "by an event",
-    Trigger.MANUAL: "manual",
-    Trigger.ANSWER: "with your answer",
-    Trigger.TEST: "test",
-}
 
 
 @click.command()
@@ -156,13 +151,13 @@ def _waits(scheduler: Scheduler, job: Job) -> str:
 
 def _print_ignored(scheduler: Scheduler, job: Job) -> None:
     """Print the conditions and quiet hours that a manual run ignores."""
-    ignored = [f"conditions ({waiting_words(job.policy.conditions)})"] if job.policy.conditions else []
+    conditions = job.policy.conditions
+    ignored = [f"conditions ignored ({waiting_words(conditions)})"] if conditions else []
     quiet = quiet_at(scheduler.settings.read().quiet_times, job.group, SystemClock().now_ms())
     if quiet is not None:
-        ignored.append(f"quiet hours {quiet.by.name}".rstrip())
+        ignored.append(f"quiet hours ignored{f' ({quiet.by.name})' if quiet.by.name else ''}")
     if ignored:
-        words = plain_line(" and ".join(ignored), _LONGEST)
-        click.echo(f"{WAITS} manual run, ignored: {words}", err=True)
+        click.echo(f"{WAITS} manual run: {plain_line(', '.join(ignored), _LONGEST)}", err=True)
 
 
 @click.command()
@@ -335,15 +330,15 @@ def _time_of(run: Run) -> int:
 
 
 def _history_words(run: Run, causes: Mapping[str, str]) -> str:
-    words = run_words(run) + cause_words(run, causes)
+    words = run_line(run) + cause_words(run, causes)
     if run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
-        words += f", {_TRIGGERS[run.trigger]}"
+        words += f", {trigger_words(run.trigger)}"
     if run.attempt > 1:
         words += f", attempt {run.attempt}"
     if run.late_ms >= SECOND_MS and run.trigger is Trigger.SCHEDULE:
         words += f", {took_words(run.late_ms)} late"
     if run.passed_over:
-        words += f", {run.passed_over} coalesced ({run.passed_reason})"
+        words += f", coalesced {coalesced_words(run)}"
     return words
 
 

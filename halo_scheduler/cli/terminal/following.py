@@ -20,6 +20,7 @@ from halo_scheduler.model import Outcome, QuestionState, Run, SkipReason
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.jobs import given_words, proposal_words
 from halo_scheduler.wording.measures import amount_words, took_words
+from halo_scheduler.wording.runs import run_words
 
 _ANOTHER = "another job"
 _BACK = "\r\x1b[K"
@@ -33,22 +34,18 @@ _LONGEST_QUESTION = 1_000
 _LONGEST_NOTE = 1_000
 
 
-def run_words(run: Run) -> str:
-    """Return the outcome of a run and its reason, in one line."""
+def run_line(run: Run) -> str:
+    """Return everything that a run reports, in one line."""
+    words = run_words(run)
     if run.outcome is Outcome.RUNNING and run.error:
-        return plain_line(run.error, 500)  # It has not been started yet.
-    words = str(run.outcome)
-    if run.reason is not None:
-        words += f": {run.reason.replace('_', ' ')}"
-    if run.outcome is Outcome.RUNNING and run.progress is not None:
-        words += f" {run.progress:.0%} {run.progress_text}".rstrip()
-    details = [detail for detail in (run.error, run.note) if detail]
-    words = f"{words} ({'; '.join(details)})" if details else words
+        return plain_line(words, 500)  # It has not been started yet.
+    if run.note:
+        words += f" ({run.note})"
     if run.work_id:
         words += f", item {run.work_id}: {run.work_title}" if run.work_title else f", item {run.work_id}"
     if run.cost is not None:
         words += f", cost {amount_words(run.cost)}"
-    if run.proposal is not None and (proposed := proposal_words(run.proposal)):
+    if proposed := proposal_words(run.proposal):
         words += f", hint: {proposed}"
     return plain_line(words, 500)
 
@@ -175,16 +172,14 @@ def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: b
 def print_end(scheduler: Scheduler, run: Run) -> None:
     """Print the outcome of a run and its question, on standard error."""
     cause = cause_words(run, causes_of(scheduler, [run]))
-    click.echo(
-        f"{outcome_mark(run.outcome)} {run_words(run)}{cause}, {took_words(run.duration_ms)}", err=True
-    )
+    click.echo(f"{outcome_mark(run.outcome)} {run_line(run)}{cause}, {took_words(run.duration_ms)}", err=True)
     print_question(scheduler, run.id)
 
 
 def print_details_of_run(scheduler: Scheduler, run: Run) -> None:
     """Print what triggered a run, what it was given, the hint it gave and its note, on standard error."""
     cause = cause_words(run, causes_of(scheduler, [run])).removeprefix(", ")
-    proposed = "" if run.proposal is None else proposal_words(run.proposal)
+    proposed = proposal_words(run.proposal)
     given = given_words(run)
     lines = (
         f"ran {cause}" if cause else "",

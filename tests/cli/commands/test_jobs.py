@@ -205,7 +205,7 @@ def test_a_run_is_shown_with_its_item_and_its_cost() -> None:
         with scheduler._store.transaction():
             scheduler._store.runs.insert([run], 1)
     for command in ("show", "history"):
-        assert "success, item 7: Fix\\x1b[31m it, cost 0.0004" in _halo(command, "backup").output
+        assert "succeeded, item 7: Fix\\x1b[31m it, cost 0.0004" in _halo(command, "backup").output
 
 
 def test_a_job_created_by_an_assistant_is_resumed_by_a_person() -> None:
@@ -254,9 +254,9 @@ def test_the_last_runs_are_shown_with_their_errors() -> None:
         scheduler.tick()
     text = _halo("show", "backup").output
     assert "■" in text
-    assert "failure (RuntimeError: no space\\x1b[31m left)" in text
+    assert "failed: RuntimeError: no space\\x1b[31m left" in text
     assert "\x1b" not in text
-    assert "RuntimeError: no space\\x1b[31m left), manual\n" in _halo("history").output
+    assert "RuntimeError: no space\\x1b[31m left, manual\n" in _halo("history").output
     (run,) = json.loads(_halo("history", "backup", "--json").output)
     assert (run["outcome"], run["started_at"], run["duration_ms"]) == (Outcome.FAILURE, 1_800_000_000_000, 0)
     assert json.loads(_halo("history", "--outcome", "success", "--json").output) == []

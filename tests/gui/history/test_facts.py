@@ -19,12 +19,9 @@ from ui.history.facts import (
     Relative,
     advice_of,
     facts_of,
-    passed_words,
     problem_of,
     read_relations,
-    source_words,
 )
-from ui.style.wording import proposal_words
 
 _NOW = 1_800_000_000_000
 
@@ -61,7 +58,14 @@ def test_an_error_is_reported_as_a_sentence_that_leaves_names_alone(error: str, 
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_a_scheduled_run_shows_when_and_why() -> None:
     run = _run(
-        slot_at=_NOW - 65_000, late_ms=65_000, exit_code=3, attempt=2, source=Source.RETRY, note="left one"
+        slot_at=_NOW - 65_000,
+        late_ms=65_000,
+        exit_code=3,
+        attempt=2,
+        source=Source.RETRY,
+        passed_over=2,
+        passed_reason="disk full",
+        note="left one",
     )
     assert _facts(run) == {
         "Scheduled for": "Fri 15 Jan 2027, 08:58:55",
@@ -70,15 +74,16 @@ def test_a_scheduled_run_shows_when_and_why() -> None:
         "Duration": "2.0 s",
         "Result": "exit code 3",
         "Attempt": "2",
-        "Started by": "its schedule",
+        "Trigger": "by schedule",
         "Schedule": "retry after a failure",
+        "Coalesced": "2 times (the disk was too full to start the previous run)",
         "Note": "left one",
     }
 
 
 def test_a_manual_run_has_no_slot_and_is_not_late() -> None:
     facts = _facts(_run(trigger=Trigger.MANUAL, source=Source.MANUAL, late_ms=70_000))
-    assert facts["Started by"] == "you, manually"
+    assert facts["Trigger"] == "manual"
     assert not {"Scheduled for", "Schedule", "Attempt"} & facts.keys()
     assert "late" not in facts["Started"]
 
@@ -152,7 +157,7 @@ def test_an_address_is_copied_without_anything_that_acts() -> None:
 
 def test_a_run_started_by_an_answer_says_so() -> None:
     facts = _facts(_run(trigger=Trigger.ANSWER, source=Source.MANUAL))
-    assert facts["Started by"] == "your answer"
+    assert facts["Trigger"] == "after an answer"
     assert "Schedule" not in facts
 
 
@@ -194,27 +199,6 @@ def test_each_problem_has_a_way_out(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "reason", "words"),
-    [
-        (0, "running", ""),
-        (1, "running", "1 time: it was still running"),
-        (1_200, "paused", "1,200 times: it was paused"),
-        (2, "", "2 times"),
-        (2, "something new", "2 times: something new"),
-        (21, "20 downtime, 1 running", "20 times: Halo was not running · 1 time: it was still running"),
-        (2, "disk full", "2 times: the disk was full"),
-    ],
-)
-def test_coalesced_slots_are_counted(count: int, reason: str, words: str) -> None:
-    assert passed_words(_run(passed_over=count, passed_reason=reason)) == words
-
-
-@pytest.mark.parametrize("source", Source)
-def test_every_source_has_words(source: Source) -> None:
-    assert source_words(source)
-
-
-@pytest.mark.parametrize(
     ("proposal", "words"),
     [
         (None, ""),
@@ -226,7 +210,6 @@ def test_every_source_has_words(source: Source) -> None:
     ],
 )
 def test_the_hint_of_a_run_is_shown(proposal: Proposal | None, words: str) -> None:
-    assert proposal_words(proposal) == words
     assert _facts(_run(proposal=proposal)).get("Hint", "") == words
 
 
@@ -245,7 +228,7 @@ def test_a_chain_run_leads_to_the_run_that_started_it_and_to_those_it_started() 
         Fact("Triggered", "report", run_id="r2", aside="succeeded, 09:00"),
         Fact("", "mail (deleted)", run_id="r3", aside="skipped, 09:00"),
     ]
-    assert "Started by" not in {fact.name for fact in facts}
+    assert "Trigger" not in {fact.name for fact in facts}
     skipped = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1", started_at=None)
     assert facts_of(skipped, _NOW, relations)[-3].name == "Triggered by"
 
@@ -262,18 +245,7 @@ def test_waiting_next_jobs_of_a_run_are_shown(tmp_path: Path) -> None:
 
 def test_a_cause_that_was_pruned_is_still_mentioned() -> None:
     run = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="gone")
-    assert _facts(run)["Started by"] == "another job"
-
-
-@pytest.mark.parametrize(
-    ("reason", "words"),
-    [
-        ("condition", "2 times: it waited for its conditions"),
-        ("quiet time", "2 times: it waited until quiet hours ended"),
-    ],
-)
-def test_slots_coalesced_while_a_job_waited_give_the_reason(reason: str, words: str) -> None:
-    assert passed_words(_run(passed_over=2, passed_reason=reason)) == words
+    assert _facts(run)["Trigger"] == "after another job"
 
 
 def test_advice_on_a_paused_next_job_is_given_only_for_chain_runs() -> None:
@@ -291,7 +263,7 @@ def test_advice_after_unmet_conditions_suggests_a_manual_run(reason: SkipReason)
 
 def test_a_run_that_never_started_has_no_starter() -> None:
     run = _run(outcome=Outcome.MISSED, started_at=None)
-    assert "Started by" not in _facts(run)
+    assert "Trigger" not in _facts(run)
 
 
 def test_the_parameters_and_input_of_a_run_are_shown() -> None:

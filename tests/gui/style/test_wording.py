@@ -19,7 +19,6 @@ from ui.style.wording import (
     run_words,
     size_words,
     status_advice,
-    trigger_words,
 )
 from ui.widgets.labels import button
 
@@ -104,7 +103,6 @@ def test_every_choice_has_words_of_its_own() -> None:
     for found in (
         [outcome_words(outcome) for outcome in Outcome],
         [reason_words(reason) for reason in SkipReason],
-        [trigger_words(trigger) for trigger in Trigger],
     ):
         assert len(set(found)) == len(found)
         assert all(found)

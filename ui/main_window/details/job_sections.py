@@ -10,11 +10,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from halo_scheduler.grammar.interval import interval_in_words
 from halo_scheduler.grammar.templates import NOTHING_TO_SAY
 from halo_scheduler.grammar.text import shown_spec
-from halo_scheduler.model import Callback, Hints, HintSource, Job, Policy, Prompt
+from halo_scheduler.model import Callback, Hints, Job, Policy, Prompt
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.wording.conditions import describe_condition
 from halo_scheduler.wording.jobs import parameter_words
 from halo_scheduler.wording.measures import amount_words, duration_in_words, moment_in_words, when_in_words
+from halo_scheduler.wording.plans import ADVISERS
 from ui.backend.questions import plain_lines
 from ui.main_window.table.job_rows import schedule_words
 from ui.style.theme import GRID, HALF, Appearance, Tone, mono_font, small_font
@@ -195,7 +196,7 @@ def hint_origin(job: Job, now_ms: int) -> str:
     """Return who gave the hints, and the reasons given."""
     lines = []
     for part in _hint_parts(job, now_ms):
-        who = "" if part.source is None else tr("From {whom}").format(whom=source_words(part.source))
+        who = "" if part.source is None else tr("From {whom}").format(whom=ADVISERS[part.source])
         lines.append(": ".join(filter(None, [who, one_line(part.reason, _LONGEST_REASON)])))
     return "\n".join(dict.fromkeys(filter(None, lines)))
 
@@ -203,16 +204,6 @@ def hint_origin(job: Job, now_ms: int) -> str:
 def _hint_parts(job: Job, now_ms: int) -> tuple[Hints, Hints]:
     left = job.hints.counting(now_ms)
     return left.parts(pace=True, run=False), left.parts(pace=False, run=True)
-
-
-def source_words(source: HintSource) -> str:
-    """Return who gave a hint."""
-    return {
-        HintSource.USER: tr("you"),
-        HintSource.PROGRAM: tr("a program"),
-        HintSource.ASSISTANT: tr("an assistant"),
-        HintSource.JOB: tr("the job itself"),
-    }[source]
 
 
 class Hint(Section):

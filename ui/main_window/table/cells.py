@@ -21,13 +21,13 @@ from halo_scheduler.model import (
     Situation,
     SituationKind,
     SkipReason,
-    Source,
 )
 from halo_scheduler.model.settings import Quiet
 from halo_scheduler.rules.statistics import TrendPoint
 from halo_scheduler.schedule.calendar import QuietHours
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.measures import full_moment, moment_in_words, took_words, when_in_words
+from halo_scheduler.wording.runs import rule_words
 from halo_scheduler.wording.status import (
     next_words,
     status_sentence,
@@ -220,7 +220,7 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
     if situation.paused_until is not None:
         lines.append(tr("Paused until {when}").format(when=full_moment(situation.paused_until)))
     if situation.next_source is not None and situation.next_run_at is not None:
-        lines.append(source_words(situation.next_source))
+        lines.append(sentence_case(rule_words(situation.next_source)))
     lines += _obstacle_lines(job, situation, now_ms)
     return lines or [sentence_case(status_words(situation, now_ms))]
 
@@ -337,19 +337,3 @@ def streak_sentence(job: Job) -> str:
         return tr("{times} Keeps running on schedule.").format(times=times)
     left = max(most - job.errors, 1)
     return tr("{times} Disabled after {count} more.").format(times=times, count=left)
-
-
-def source_words(source: Source) -> str:
-    """Return which rule determined the time of the next run, in one line."""
-    return {
-        Source.ONCE: tr("one-time"),
-        Source.HINT_INTERVAL: tr("interval of a hint"),
-        Source.HINT_ONCE: tr("time of a hint"),
-        Source.CLAMPED_MIN: tr("delayed by the minimum time between runs"),
-        Source.CLAMPED_MAX: tr("moved forward by the maximum time between runs"),
-        Source.BACKOFF: tr("delayed by back-off"),
-        Source.RETRY: tr("retry after a failure"),
-        Source.CATCH_UP: tr("catch-up of missed runs"),
-        Source.PAUSED: tr("when its pause ends"),
-        Source.MANUAL: tr("manual run"),
-    }.get(source, tr("on schedule"))

@@ -8,7 +8,7 @@ import pytest
 from job_values import HOUR, MINUTE, NOW, make_job
 
 from halo_scheduler.model import Hints, HintSource
-from ui.main_window.details.job_sections import hint_line, hint_origin, source_words
+from ui.main_window.details.job_sections import hint_line, hint_origin
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin", "qapp")
 
@@ -63,8 +63,3 @@ def test_advice_is_reported_while_it_counts(hints: Hints, words: str) -> None:
 )
 def test_the_source_of_a_hint_is_shown_with_the_reason(hints: Hints, words: str) -> None:
     assert hint_origin(make_job(hints=hints), NOW) == words
-
-
-@pytest.mark.parametrize("source", list(HintSource))
-def test_every_source_of_a_hint_has_words(source: HintSource) -> None:
-    assert source_words(source)

@@ -19,7 +19,6 @@ from halo_scheduler.model import (
     PathExists,
     Policy,
     SkipReason,
-    Source,
     StatusReason,
     WaitingFor,
 )
@@ -33,7 +32,6 @@ from ui.main_window.table.cells import (
     live_status,
     next_text,
     short_duration,
-    source_words,
     spoken_text,
     streak_sentence,
     trend_sentence,
@@ -263,11 +261,6 @@ def test_a_job_without_a_time_of_its_own_shows_that_another_starts_it() -> None:
     timed = row_of(make_job(), after=("mirror",))
     assert cell_text(Column.SCHEDULE, timed, _NO_FACTS, None, NOW) == "Every 15 min"
     assert next_text(timed.situation, None, NOW) == "in 4 min"
-
-
-@pytest.mark.parametrize("source", list(Source))
-def test_every_reason_has_words(source: Source) -> None:
-    assert source_words(source)
 
 
 def test_a_run_says_how_far_it_has_come() -> None:

@@ -220,7 +220,7 @@ def test_the_next_run_on_hover_is_exact_and_has_its_reason(model: JobTableModel)
     _fill(model, make_job(next_source=Source.BACKOFF, next_run_at=NOW + 4 * MINUTE))
     tip = _cell(model, Column.NEXT, _ROLE.ToolTipRole)
     assert "2027" in tip
-    assert "delayed by back-off" in tip
+    assert "Back-off after failures" in tip
 
 
 def test_columns_are_named(model: JobTableModel) -> None:
