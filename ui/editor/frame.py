@@ -33,7 +33,7 @@ _SUMMARY = Qt.ItemDataRole.UserRole
 _HAS_PROBLEM = Qt.ItemDataRole.UserRole + 1
 _ICON = Qt.ItemDataRole.UserRole + 2
 _TITLE = Qt.ItemDataRole.UserRole + 3
-_WIDTH = 216
+PAGES_WIDTH, _ICONS_WIDTH = 216, 56
 _MARK = 8
 _SUMMARY_LINES = 2
 _LONGEST = 110
@@ -70,7 +70,7 @@ class PageList(QListWidget):
         super().__init__()
         self.setObjectName("pageList")
         self.setAccessibleName(self.tr("Pages"))
-        self.setFixedWidth(_WIDTH)
+        self.setFixedWidth(PAGES_WIDTH)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMouseTracking(True)
         self._delegate = _PageDelegate(appearance, self)
@@ -103,17 +103,22 @@ class PageList(QListWidget):
     def has_problem(self, row: int) -> bool:
         return bool(self.item(row).data(_HAS_PROBLEM))
 
+    def show_words(self, are_wanted: bool) -> None:  # noqa: FBT001 - like setVisible
+        """Show titles and summaries, or icons only."""
+        self.setFixedWidth(PAGES_WIDTH if are_wanted else _ICONS_WIDTH)
+
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
         needed = row_height(self.font(), _SUMMARY_LINES) * self.count()
         lines = _SUMMARY_LINES if needed <= self.viewport().height() else 1
+        lines = lines if self.width() == PAGES_WIDTH else 0
         if lines != self._delegate.lines:
             self._delegate.lines = lines
             self.scheduleDelayedItemsLayout()
 
 
 class _PageDelegate(QStyledItemDelegate):
-    """Draws an icon, a title, a summary below it and a mark at the right."""
+    """Draws an icon, a title, a summary below it and a mark at the right; without lines, no texts."""
 
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
@@ -122,7 +127,7 @@ class _PageDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: N802 - Qt's name
         # All rows have the same height, so that they do not move while a summary changes.
-        return QSize(_WIDTH, row_height(option.font, self.lines))
+        return QSize(_ICONS_WIDTH, row_height(option.font, self.lines))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -164,6 +169,8 @@ class _PageDelegate(QStyledItemDelegate):
         top = area.top() + GRID
         size = icon_size()
         icon.paint(painter, QRect(area.left() + GRID, top + (line - size) // 2, size, size))
+        if not self.lines:
+            return
         left = area.left() + GRID * 2 + size
         # The problem mark is to the right of the title.
         room = area.right() - left - (MARGIN + GRID if index.data(_HAS_PROBLEM) else GRID)

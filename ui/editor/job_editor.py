@@ -18,7 +18,7 @@ from ui.widgets.labels import frame
 
 from .draft import Draft, PageNumber
 from .form import Form
-from .frame import SAVE_KEYS, TEST_KEYS, Footer, PageList, editor_pages
+from .frame import PAGES_WIDTH, SAVE_KEYS, TEST_KEYS, Footer, PageList, editor_pages
 from .reading import Reading
 from .side_panel import PANEL_WIDTH, PlanPreview, SidePanel
 from .trial_panel import TrialEnd, TrialPanel
@@ -365,7 +365,8 @@ class JobEditor(QDialog):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
-        # In a narrow window the form takes precedence; the page list shows the schedule too.
+        # In a narrow window the form takes precedence; the page list shows the schedule too, while it has room.
+        self._list.show_words(self.width() >= PAGES_WIDTH + scaled(_LEAST.width() - PAGES_WIDTH))
         show_if(self._side, self.width() >= _LEAST.width() + scaled(PANEL_WIDTH))
 
     def setVisible(self, visible: bool) -> None:  # noqa: FBT001, N802 - Qt's name

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from ui.editor.draft import PageNumber
 from ui.editor.frame import ElidedLink
+from ui.forms.fields import Page
 
 
 @pytest.fixture
@@ -61,3 +62,22 @@ def test_control_with_s_or_return_saves(bench: Bench, key: Qt.Key) -> None:
     desk.write("name", "other")
     desk.key(key, Qt.KeyboardModifier.ControlModifier)
     assert [spec.name for spec in desk.saved] == ["other"]
+
+
+@pytest.mark.usefixtures("styled")
+def test_in_a_narrow_window_the_pages_are_icons_and_leave_the_room_to_the_fields(
+    bench: Bench, qtbot: QtBot
+) -> None:
+    desk = bench.open(FULL)
+    wide = desk.pages.width()
+    desk.editor.setMinimumSize(640, 400)
+    desk.editor.resize(640, 420)
+    for place in PageNumber:
+        desk.editor.turn_to(place)
+        page = desk.editor._form.currentWidget()
+        assert isinstance(page, Page)
+        qtbot.waitUntil(lambda page=page: page.isVisible() and page.horizontalScrollBar().maximum() == 0)
+    assert desk.pages.width() < wide / 3
+    assert desk.pages.item(PageNumber.WHEN).toolTip()
+    desk.editor.resize(720, 420)
+    assert desk.pages.width() == wide
