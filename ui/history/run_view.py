@@ -169,8 +169,11 @@ class RunTable(QTableView):
 
     def _fit_columns(self) -> None:
         """Give each column what its usual texts need; the jobs take the rest, and the last columns yield to them."""
-        metrics = QFontMetrics(self.font())
-        widths = {column: metrics.horizontalAdvance(text) + space for column, (text, space) in _USUAL.items()}
+        metrics = QFontMetrics(number_font(self.font()))
+        # Qt rounds the width down, and elides a text that lacks a fraction of a pixel.
+        widths = {
+            column: metrics.horizontalAdvance(text) + space + 1 for column, (text, space) in _USUAL.items()
+        }
         room = self.viewport().width() - _LEAST_LETTERS * metrics.averageCharWidth()
         for column in (Column.HOW, Column.TOOK):
             self.setColumnHidden(column, sum(widths.values()) > room)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from past_runs import DAY, MINUTE, NOW, Past
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
@@ -19,6 +20,8 @@ from ui.backend.backend import Backend
 from ui.history.choice import Choice
 from ui.history.run_cells import Column
 from ui.history.run_table import RUN_ROLE, RunTableModel, State
+from ui.history.run_view import RunTable
+from ui.style.theme import GRID, Appearance
 
 
 @pytest.fixture
@@ -268,3 +271,16 @@ def test_the_run_itself_can_be_had(past: Past, model: RunTableModel, qtbot: QtBo
     _show(model, qtbot)
     assert model.index(0, 0).data(RUN_ROLE) == run
     assert [model.row_of(run.id), model.row_of("none")] == [0, -1]
+
+
+@pytest.mark.parametrize("points", range(8, 19))
+def test_usual_texts_fit_their_columns(model: RunTableModel, qtbot: QtBot, points: int) -> None:
+    table = RunTable(model, Appearance())
+    qtbot.addWidget(table)
+    font = QFont("DejaVu Sans")
+    font.setPointSize(points)
+    table.setFont(font)
+    table.resize(1_600, 300)
+    table.show()
+    room = table.columnWidth(Column.WHEN) - 2 * GRID
+    assert table._delegate._fit("yesterday 13:30", room, is_strong=False) == "yesterday 13:30"
