@@ -48,7 +48,7 @@ class Row(QWidget):
         self._hint = label(hint, "small", wrap=True)
         if not hint:
             self._hint.hide()
-        self._title = label(title)
+        self._title = label(title, wrap=True)
         self._buddy = buddy or control
         if self._buddy is not None:
             self._title.setBuddy(self._buddy)

@@ -583,6 +583,17 @@ def test_a_small_dialog_scrolls(dialog: SettingsDialog, qtbot: QtBot) -> None:
 
 
 @pytest.mark.usefixtures("large_letters")
+def test_with_large_letters_the_titles_of_settings_are_whole(dialog: SettingsDialog, qtbot: QtBot) -> None:
+    dialog.resize(600, 420)
+    for row in range(_GENERAL, _SECRETS + 1):
+        _turn_to(dialog, row)
+        page = dialog._page(row)
+        qtbot.waitUntil(page.isVisible)
+        shown = [one for one in page.findChildren(QLabel) if one.isVisible()]
+        assert [one.text() for one in shown if one.minimumSizeHint().width() > one.width()] == [], row
+
+
+@pytest.mark.usefixtures("large_letters")
 def test_with_large_letters_the_names_of_pages_are_whole(dialog: SettingsDialog) -> None:
     dialog.resize(1366, 768)
     pages = dialog.findChild(QListWidget, "settingsPages")
