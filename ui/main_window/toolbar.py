@@ -27,6 +27,8 @@ from ui.widgets.labels import SearchField, action, button, icon_button, set_word
 _LONGEST_GROUP = 24
 _MOST_NAMED = 2
 _NARROW = 36
+# The search takes all room up to its greatest width, the gap after the filters only the rest.
+_MOST = 1_000
 # For less and less room: whether windows, "New job" and filters have words, and the width of the search.
 _LESS = ((1, 1, 1, 120), (0, 1, 1, 120), (0, 0, 1, 120), (0, 0, 0, 120), (0, 0, 0, 72))
 # After the jobs are loaded and the window is idle.
@@ -83,7 +85,7 @@ class JobToolbar(QWidget):
         row.addWidget(self.new_button)
         row.addWidget(self._templates)
         row.addSpacing(GRID)
-        row.addWidget(self._make_search(), 1)
+        row.addWidget(self._make_search(), _MOST)
         self._status_button = self._choice(
             "statusFilter", "filter", self.tr("Filter by status and kind"), "Alt+S"
         )

@@ -23,7 +23,7 @@ from halo_scheduler import HttpRequest
 from ui.forms.templates import TEMPLATES
 from ui.main_window.table.job_rows import JobFilter, KindChoice, StatusChoice
 from ui.main_window.toolbar import JobToolbar, menu_text
-from ui.style.theme import Appearance
+from ui.style.theme import GRID, Appearance
 
 
 @pytest.fixture
@@ -216,6 +216,17 @@ def test_with_a_large_font_nothing_is_cut(qtbot: QtBot, qapp: QApplication, widt
     )
     assert toolbar.sizePolicy().verticalPolicy() is QSizePolicy.Policy.Fixed
     qapp.setStyleSheet("")
+
+
+@pytest.mark.parametrize("width", range(600, 1_100, 50))
+def test_the_search_takes_the_room_that_is_left(toolbar: JobToolbar, width: int) -> None:
+    toolbar.set_groups(["backups"], {})
+    toolbar.set_searchable(True)
+    toolbar.resize(width, toolbar.sizeHint().height())
+    toolbar.show()
+    search = toolbar.search_field
+    gap = _button(toolbar, "historyButton").x() - _button(toolbar, "groupFilter").geometry().right()
+    assert gap < 3 * GRID or search.width() == search.maximumWidth()
 
 
 @pytest.mark.parametrize(("width", "is_labelled"), [(1_280, True), (480, False)])
