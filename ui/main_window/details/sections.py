@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Outcome, Run
+from halo_scheduler.model.messages import MessageKind
 from halo_scheduler.wording.measures import amount_words, dated_moment, full_moment, took_words
 from halo_scheduler.wording.messages import EXIT_CODES
 from halo_scheduler.wording.schedules import describe_when
@@ -324,7 +325,10 @@ def _rest_of(at: int, now_ms: int, *, is_waiting: bool) -> str:
 
 
 def _short_words(run: Run) -> str:
-    """Return how a run ended; an exit code comes first, so that it is never cut off."""
+    """Return how a run ended; an exit code or HTTP status comes first, so that it is never cut off."""
+    if run.message is not None and run.message.kind is MessageKind.UNEXPECTED_STATUS:
+        words = QCoreApplication.translate("RunButton", "HTTP status {answer}")
+        return words.format(answer=run.message.params["answer"])
     if run.outcome is not Outcome.FAILURE or run.exit_code is None:
         return run_words(run)
     words = QCoreApplication.translate("RunButton", "Exit code {code}").format(code=run.exit_code)

@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model import Outcome, SkipReason
+from halo_scheduler.model.messages import MessageKind, message
+from halo_scheduler.wording.messages import message_words
 from ui.main_window.details.sections import NextRuns, OutputTail, RecentRuns, RunButton, run_at
 from ui.style.theme import Appearance
 
@@ -153,6 +155,16 @@ def test_the_exit_code_of_a_recent_run_comes_first(qtbot: QtBot, code: int, word
     # The number is not elided in the narrowest pane.
     first.resize(280, 24)
     assert QFontMetrics(first.font()).horizontalAdvance(f"Exit code {code}") < 160
+
+
+def test_the_http_status_of_a_recent_run_comes_first(qtbot: QtBot) -> None:
+    section = RecentRuns(Appearance())
+    qtbot.addWidget(section)
+    why = message(MessageKind.UNEXPECTED_STATUS, place="shop.example.com", answer="503 Busy", expected=[])
+    section.show_runs([make_run(Outcome.FAILURE, message=why, error=message_words(why))], NOW)
+    first = section.findChildren(RunButton)[0]
+    assert first.text() == "HTTP status 503 Busy"
+    assert "shop.example.com" in first.toolTip()
 
 
 def test_long_lines_of_the_last_output_wrap_and_more_can_be_scrolled(qtbot: QtBot) -> None:
