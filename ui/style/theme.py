@@ -109,7 +109,7 @@ QTableView, QTreeView, QListView {
 }
 QListView[role="popup"] { border: 1px solid $line; }
 QTableView::item, QTreeView::item, QListView::item { border: none; padding: 0 8px; }
-QTableView::item:hover, QListView::item:hover { background: $hover; }
+QListView::item:hover { background: $hover; }
 QTableView::item:selected, QListView::item:selected, QTreeView::item:selected { background: $selected; color: $text; }
 QHeaderView { background: $raised; border: none; }
 QHeaderView::section {

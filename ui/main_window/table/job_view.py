@@ -54,6 +54,7 @@ def _ground() -> QWidget:
     """Return the viewport; the view fills its background, so that scrolling moves pixels instead of repainting."""
     made = QWidget()
     made.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+    made.setAttribute(Qt.WidgetAttribute.WA_Hover)
     return made
 
 
@@ -77,13 +78,11 @@ class JobView(QTableView):
         self._place: _Place | None = None
         self._out_of_sight: tuple[str, ...] = ()
         self._told: tuple[str, ...] = ()
-        self._hovered = self._mouse_y = -1
+        self._hovered, self._mouse = -1, QPoint()
         # Our own viewport: for Qt's, PySide would search all classes for the right wrapper.
         self.setViewport(_ground())
         self.setModel(model)
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MS)
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
         self._rest.timeout.connect(self.rested)
         self._drawings = Drawings(appearance, self.font(), self)
         self.columns = Columns(self, model)
@@ -320,13 +319,12 @@ class JobView(QTableView):
         return max((self._drawings.width(text, letters) for text in texts), default=0) + margin
 
     def _hover(self) -> None:
-        row = self.rowAt(self._mouse_y) if self._mouse_y >= 0 else -1
-        if row == self._hovered:
-            return
-        before, self._hovered = self._hovered, row
-        for delegate in self._delegates:
-            delegate.set_hovered(row)
-        self._repaint_rows(before, row)
+        row = -1 if self._mouse.isNull() else self.rowAt(self.viewport().mapFromGlobal(self._mouse).y())
+        if row != self._hovered:
+            before, self._hovered = self._hovered, row
+            for delegate in self._delegates:
+                delegate.set_hovered(row)
+            self._repaint_rows(before, row)
 
     def _repaint_rows(self, *rows: int) -> None:
         for one in rows:
@@ -364,7 +362,8 @@ class JobView(QTableView):
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802
         # Qt highlights the cell under the mouse; here it is the whole row.
         if isinstance(event, QHoverEvent):
-            self._mouse_y = -1 if event.type() is QEvent.Type.HoverLeave else round(event.position().y())
+            is_over, at = event.type() is not QEvent.Type.HoverLeave, event.position().toPoint()
+            self._mouse = self.viewport().mapToGlobal(at) if is_over else QPoint()
             self._hover()
             return True
         return super().viewportEvent(event)
@@ -385,6 +384,7 @@ class JobView(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
         self.columns.fit()
+        self._hover()
         self._rest.start()
 
     def moveCursor(  # noqa: N802

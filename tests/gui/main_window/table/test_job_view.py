@@ -16,9 +16,9 @@ from PySide6.QtCore import (
     QPointF,
     Qt,
 )
-from PySide6.QtGui import QFont, QHoverEvent, QPaintEvent
+from PySide6.QtGui import QCursor, QFont, QHoverEvent, QPaintEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.clock import ManualClock
@@ -211,23 +211,64 @@ def test_columns_without_space_are_hidden(view: JobView) -> None:
 def test_the_row_below_the_mouse_lights_up(model: JobTableModel, view: JobView) -> None:
     _fill(model, "ab")
     before = view.grab().toImage()
-    at = QPointF(400, 18)
-    QApplication.sendEvent(view.viewport(), QHoverEvent(QEvent.Type.HoverMove, at, at, QPointF(-1, -1)))
+    _point_at(view, 400, 18)
     lit = view.grab().toImage()
     assert lit != before
-    QApplication.sendEvent(
-        view.viewport(), QHoverEvent(QEvent.Type.HoverLeave, QPointF(-1, -1), QPointF(-1, -1), at)
-    )
+    _leave(view)
     assert view.grab().toImage() == before
 
 
 def test_the_row_that_comes_under_the_mouse_lights_up(model: JobTableModel, view: JobView) -> None:
     _fill(model, _hundred())
-    at = QPointF(400, 18)
-    QApplication.sendEvent(view.viewport(), QHoverEvent(QEvent.Type.HoverMove, at, at, QPointF(-1, -1)))
+    _point_at(view, 400, 18)
     assert view._hovered == 0
     view.scrollToBottom()
     assert view._hovered == view.rowAt(18) > 0
+
+
+def test_the_row_below_the_mouse_lights_up_although_the_table_moved(
+    model: JobTableModel, view: JobView
+) -> None:
+    _fill(model, _hundred())
+    house = QWidget()
+    house.resize(1_000, 600)
+    view.setParent(house)
+    view.setGeometry(0, 0, 1_000, 600)
+    house.show()
+    _point_at(view, 400, 3 * view.rowHeight(0) + 1)
+    assert view._hovered == 3
+    view.setGeometry(0, view.rowHeight(0), 1_000, 500)
+    assert view._hovered == 2
+    view.setParent(None)
+
+
+@pytest.mark.usefixtures("styled")
+def test_no_single_cell_lights_up_after_scrolling(
+    qapp: QApplication, model: JobTableModel, view: JobView
+) -> None:
+    _fill(model, _hundred())
+    height = view.rowHeight(0)
+    at = QPoint(view.columnViewportPosition(Column.LAST) + 2, height // 2)
+    QCursor.setPos(view.viewport().mapToGlobal(at))
+    qapp.processEvents()
+    assert view._hovered == 0
+    _leave(view)
+    view.verticalScrollBar().setValue(10 * height)
+    drawn = view.viewport().grab().toImage()
+    QCursor.setPos(view.mapToGlobal(QPoint(0, view.height() + 50)))
+    qapp.processEvents()
+    assert drawn.pixelColor(at) == drawn.pixelColor(at + QPoint(0, height))
+
+
+def _point_at(view: JobView, x: int, y: int) -> None:
+    """Tell the table that the mouse is there; like Qt's own events, without its place on the screen."""
+    at = QPointF(x, y)
+    QApplication.sendEvent(view.viewport(), QHoverEvent(QEvent.Type.HoverMove, at, at, QPointF(-1, -1)))
+
+
+def _leave(view: JobView) -> None:
+    away = QPointF(-1, -1)
+    QApplication.sendEvent(view.viewport(), QHoverEvent(QEvent.Type.HoverLeave, away, away, away))
 
 
 def test_a_larger_font_gets_higher_rows(model: JobTableModel, view: JobView) -> None:
