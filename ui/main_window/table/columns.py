@@ -18,7 +18,7 @@ from .job_rows import SORTABLE, Column
 from .job_table import JobTableModel
 
 NARROWEST = 6 * GRID
-# Minimum width of the names, and the width beyond which other columns may grow.
+# Minimum width of the names, and the width beyond which other columns may grow although names are longer.
 _LEAST_LETTERS, _PLENTY_OF_LETTERS = 20, 34
 # A longer next run gets only what the other columns leave.
 _NEXT_LETTERS = 34
@@ -32,6 +32,7 @@ NAME_MARGIN = 5 * GRID
 _KEPT = (Column.NAME, Column.NEXT)
 _YIELDING = tuple(column for column in reversed(Column) if column not in _KEPT)
 _WIDEST = 4_000
+_MOST_MEASURED = 100
 
 
 class Columns(QObject):
@@ -44,7 +45,7 @@ class Columns(QObject):
         self._chosen: dict[Column, int] = {}
         self._left_out: frozenset[Column] = frozenset()
         self._is_fitting = False
-        self._fitted_next = 0
+        self._fitted_next = self._fitted_names = 0
         header = self.header
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(NARROWEST)
@@ -65,28 +66,41 @@ class Columns(QObject):
 
     def fit(self) -> None:
         """Divide the width among the columns; those without space are hidden."""
-        self._fitted_next = self._next_width()
+        self._fitted_next, self._fitted_names = self._next_width(), self._names_width()
         widths = self._share(self._view.viewport().width())
         self._set(widths)
         for column in Column:
             self._view.setColumnHidden(column, column not in widths)
 
     def _widen(self) -> None:
-        """Share the width out again if a next run in sight is longer than those before."""
+        """Share the width out again if a name or a next run in sight is longer than those before."""
         is_shown = self._view.columnWidth(Column.NEXT) > 0
-        if is_shown and Column.NEXT not in self._chosen and self._next_width() > self._fitted_next:
+        is_longer = Column.NEXT not in self._chosen and self._next_width() > self._fitted_next
+        if is_shown and (is_longer or self._names_width() > self._fitted_names):
             self.fit()
 
     def _next_width(self) -> int:
         """Return the width of the longest next run in sight."""
-        first, last = self._view.rowAt(0), self._view.rowAt(self._view.viewport().height() - 1)
-        rows = range(max(first, 0), (self._model.rowCount() - 1 if last < 0 else last) + 1)
-        texts = {self._model.text_at(row, Column.NEXT) for row in rows}
+        texts = {self._model.text_at(row, Column.NEXT) for row in self._in_sight()}
         return max(map(self._text, texts), default=0) + 2 * GRID
+
+    def _names_width(self) -> int:
+        """Return the width of the longest name in sight with its group, but at most that of many letters."""
+        letters = QFontMetrics(strong_font(self._view.font())).horizontalAdvance
+        rows = [row for row in self._in_sight() if self._model.section_at(row) is None]
+        jobs = map(self._model.job_at, rows)
+        texts = {(job.name[:_MOST_MEASURED], (job.group or "")[:_MOST_MEASURED]) for job in jobs}
+        found = max((letters(name) + self._text(group) for name, group in texts), default=0)
+        return NAME_MARGIN + min(found + 4 * GRID, _PLENTY_OF_LETTERS * self._letter())
+
+    def _in_sight(self) -> range:
+        first, last = self._view.rowAt(0), self._view.rowAt(self._view.viewport().height() - 1)
+        return range(max(first, 0), (self._model.rowCount() - 1 if last < 0 else last) + 1)
 
     def _share(self, room: int) -> dict[Column, int]:
         usual, letter = self._usual(), self._letter()
-        least, plenty = (NAME_MARGIN + count * letter for count in (_LEAST_LETTERS, _PLENTY_OF_LETTERS))
+        least = NAME_MARGIN + _LEAST_LETTERS * letter
+        plenty = max(least, self._fitted_names)
         widths = {
             column: self._chosen.get(column, width)
             for column, width in usual.items()

@@ -68,6 +68,25 @@ def _choose(view: JobView, name: str) -> None:
     action.trigger()
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_short_names_leave_room_for_a_long_schedule(view: JobView, later: bool) -> None:
+    model = view.model()
+    assert isinstance(model, JobTableModel)
+    often = Cron("0 6-18/2 * * 1-5")
+    shorts = [row_of(make_job(f"rsync {number}", schedule=often)) for number in range(50)]
+    text = "Mon–Fri 06–18, every 2 h"
+    needed = QFontMetrics(number_font(view.font())).horizontalAdvance(text) + 2 * GRID
+    model.replace([*shorts, row_of(make_job(f"zz {_LONG}"))] if later else shorts)
+    view.doItemsLayout()
+    view.resize(850, 400)
+    assert not _hidden(view)
+    assert view.columnWidth(Column.SCHEDULE) > needed
+    names = view.columnWidth(Column.NAME)
+    view.scrollToBottom()
+    # A long name that comes into sight gets its width back.
+    assert (view.columnWidth(Column.NAME) > names) is later
+
+
 def test_the_usual_schedules_and_times_are_not_cut_at_the_usual_size(view: JobView) -> None:
     metrics = QFontMetrics(view.font())
     assert not _hidden(view)
