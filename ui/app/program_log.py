@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
@@ -86,7 +87,8 @@ class ProgramLog(logging.Handler):
 
     def close(self) -> None:
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # A disk that is full or read-only takes no last lines.
+                self._file.close()
             self._file = None
         super().close()
 

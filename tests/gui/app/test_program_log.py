@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import stat
 import sys
@@ -119,6 +120,18 @@ def test_after_its_end_nothing_is_taken_in(tmp_path: Path) -> None:
     _LOG.warning("too late")
     assert log.lines() == []
     assert sys.excepthook is sys.__excepthook__
+
+
+def test_it_ends_although_its_last_lines_cannot_be_written(
+    log: ProgramLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    assert log._file is not None
+    monkeypatch.setattr(log._file.stream, "flush", refuse)
+    log.close()
+    assert log._file is None
 
 
 def test_lines_logged_before_the_file_was_open_are_in_it(tmp_path: Path) -> None:
