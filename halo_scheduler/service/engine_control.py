@@ -105,6 +105,17 @@ class EngineControl:
             next_due_at=self._store.jobs.next_due(),
         )
 
+    def require_in_place(self) -> None:
+        """Raise StoreReplacedError if the database file was deleted or replaced since it was opened."""
+        self._store.database.require_in_place()
+
+    def release_lost(self) -> None:
+        """Release the lease of an engine of this process that ended when its database file was gone for a while."""
+        row = self._store.lease.read()
+        if row is not None:
+            with self._store.transaction():
+                self._store.lease.give_up(row.generation, row.last_tick_at)
+
     def trouble(self) -> StoreTrouble | None:
         """Return the engine's problem with the store, in whichever process it runs."""
         return read_trouble(self._session.path)

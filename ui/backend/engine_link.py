@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -92,7 +93,9 @@ class EngineLink(QObject):
         self._thread.cancel_stop()
 
     def _on_begun(self) -> None:
-        was_elsewhere = self.state.place in (EnginePlace.ELSEWHERE, EnginePlace.NOWHERE)
+        is_place_new = self.state.place in (EnginePlace.ELSEWHERE, EnginePlace.NOWHERE)
+        # With trouble it was this window's own engine that could not run.
+        was_elsewhere = is_place_new and self._backend.trouble is None
         self._poll.stop()
         self._backend.show_trouble(None)
         self._set(EngineState(EnginePlace.HERE))
@@ -111,11 +114,9 @@ class EngineLink(QObject):
         if isinstance(error, StoreDamagedError):
             # Retrying does not help: the user has to choose a backup.
             self.damaged.emit(error)
-        elif isinstance(error, StoreReplacedError):
-            # The window still shows the old file; only a restart shows and runs the new one.
-            self._poll.stop()
-            self._disconnect()
         else:
+            if isinstance(error, StoreReplacedError):
+                self._disconnect()
             self._poll.start(_POLL_MS)
         if isinstance(error, StoreUnavailableError):
             since = self._backend.now_ms() if self._backend.trouble is None else self._backend.trouble.since
@@ -183,20 +184,34 @@ class EngineLink(QObject):
 
     def _poll_engine(self) -> None:
         """Ask which engine runs, which is cheap; start one if none does."""
-        self._backend.ask(
-            Scheduler.status, self._on_status, lambda _error: self._poll.start(_POLL_MS), owner=self
-        )
+        self._backend.ask(_status, self._on_status, self._poll_later, owner=self)
+
+    def _poll_later(self, _error: SchedulerError) -> None:
+        self._poll.start(_POLL_MS)
 
     def _on_status(self, status: Status) -> None:
         if self._is_leaving:
             return
-        if status.state != "stopped" and self.state.place is EnginePlace.HERE and self._stream is None:
+        if self.state.place is EnginePlace.NOWHERE and status.pid == os.getpid():
+            # The engine that lost the file still has the lease.
+            self._backend.ask(_release_lost, lambda _none: self._thread.start(), self._poll_later, owner=self)
+        elif status.state != "stopped" and self.state.place is EnginePlace.HERE and self._stream is None:
             self._listen()
         elif status.state != "stopped" and self.state.place is EnginePlace.ELSEWHERE:
             self._listen()
             self._poll.start(_POLL_MS)
         else:
             self._thread.start()
+
+
+def _status(scheduler: Scheduler) -> Status:
+    """Return which engine runs the jobs of the file that the windows show; a file in its place is not run."""
+    scheduler.engine.require_in_place()
+    return scheduler.status()
+
+
+def _release_lost(scheduler: Scheduler) -> None:
+    scheduler.engine.release_lost()
 
 
 def _connect(scheduler: Scheduler) -> ChangeStream | None:

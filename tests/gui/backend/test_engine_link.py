@@ -227,6 +227,29 @@ def test_a_replaced_database_is_reported_and_not_run_behind_the_windows_back(
     assert stage.thread.starts == 0
 
 
+def test_a_database_that_is_put_back_is_run_again(
+    stage: Stage, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.backend.engine_link._POLL_MS", 10)
+    path = stage.scheduler.path
+    host = _Host(path, ManualClock(_NOW))
+    host.failed.connect(stage.link._on_failed)
+    host.start()
+    path.rename(tmp_path / "away.db")
+    path.touch()
+    assert poke(path)
+    qtbot.waitUntil(lambda: stage.link.state.place is EnginePlace.NOWHERE)
+    qtbot.wait(50)
+    assert stage.thread.starts == 0
+    (tmp_path / "away.db").rename(path)
+    qtbot.waitUntil(lambda: stage.thread.starts > 0)
+    host.begun.connect(stage.link._on_begun)
+    with qtbot.waitSignal(host.begun), qtbot.assertNotEmitted(stage.link.taken_over):
+        host.start()
+    assert stage.link.state.place is EnginePlace.HERE
+    host.stop(ShutdownMode.STOP)
+
+
 @pytest.mark.usefixtures("stage")
 def test_an_engine_beside_the_window_says_that_its_database_was_replaced(
     tmp_path: Path, qtbot: QtBot
