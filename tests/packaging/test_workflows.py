@@ -38,3 +38,13 @@ def test_every_target_that_checks_a_package_is_run() -> None:
     commands = " ".join(command for workflow in _WORKFLOWS for command in _commands(workflow))
     for target in ("test", "test-dist", "test-deb", "test-bundle", "bench-gate"):
         assert re.search(rf"make [\w -]*\b{target}\b", commands), target
+
+
+def test_the_program_is_bundled_from_the_wheel_that_has_its_icons_and_its_manual() -> None:
+    steps = yaml.safe_load((_ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))["jobs"][
+        "others"
+    ]["steps"]
+    assert any("--find-links build/wheel halo-scheduler" in step.get("run", "") for step in steps)
+    (bundling,) = [step for step in steps if "PyInstaller" in step.get("run", "")]
+    # Python looks in the folder it is started in first.
+    assert not (_ROOT / bundling.get("working-directory", ".") / "halo_scheduler").exists()
