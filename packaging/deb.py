@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from linux_files import ROOT, compress, lay_out, version
+from linux_files import ROOT, build_time, compress, lay_out, version
 
 _HERE = Path(__file__).parent / "deb"
 _BUNDLE = Path(os.environ.get("HALO_BUNDLE") or ROOT / "build" / "bundle" / "halo-scheduler")
@@ -24,7 +24,7 @@ _PROGRAM = "/usr/bin/halo"
 def main(number: str) -> None:
     """Build the package of a version, by default the program's."""
     os.umask(0o022)
-    epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or _output("git", "log", "-1", "--format=%ct"))
+    epoch = build_time()
     architecture = _output("dpkg", "--print-architecture")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"

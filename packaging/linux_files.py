@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import subprocess
 import sys
 import tomllib
 from datetime import UTC, datetime
@@ -32,6 +33,12 @@ def version() -> str:
     """Return the program's version, which is only in pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return str(project["version"])
+
+
+def build_time() -> int:
+    """Return the date of the files: SOURCE_DATE_EPOCH, or when the last commit was made."""
+    command = ["git", "log", "-1", "--format=%ct"]
+    return int(os.environ.get("SOURCE_DATE_EPOCH") or subprocess.check_output(command, cwd=ROOT))
 
 
 def lay_out(usr: Path, *, program: str, epoch: int) -> None:
@@ -105,4 +112,4 @@ def _write(path: Path, text: str) -> None:
 
 
 if __name__ == "__main__":
-    lay_out(Path(sys.argv[1]), program=sys.argv[2], epoch=int(os.environ["SOURCE_DATE_EPOCH"]))
+    lay_out(Path(sys.argv[1]), program=sys.argv[2], epoch=build_time())

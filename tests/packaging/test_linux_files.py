@@ -32,6 +32,18 @@ def usr(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_without_a_date_it_is_that_of_the_last_commit(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, _ROOT / "packaging" / "linux_files.py", tmp_path / "usr", "halo"],
+        env={key: value for key, value in os.environ.items() if key != "SOURCE_DATE_EPOCH"},
+        check=True,
+        timeout=120,
+    )
+    committed = subprocess.check_output(["git", "log", "-1", "--format=%ct"], cwd=_ROOT)
+    page = (tmp_path / "usr" / "share" / "man" / "man1" / "halo.1.gz").read_bytes()
+    assert int.from_bytes(page[4:8], "little") == int(committed)
+
+
 def test_every_command_has_a_man_page_with_its_options(usr: Path) -> None:
     pages = {path.name: gzip.decompress(path.read_bytes()).decode() for path in usr.glob("share/man/man1/*")}
     context = click.Context(halo, info_name="halo")
