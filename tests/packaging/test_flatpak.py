@@ -26,3 +26,9 @@ def test_every_service_on_d_bus_that_the_program_talks_to_is_within_reach() -> N
     assert {
         name for name in names if not f"{name}.".startswith(tuple(f"{one}." for one in (*allowed, *_ALWAYS)))
     } == set()
+
+
+def test_every_command_is_one_line_of_shell() -> None:
+    for module in yaml.safe_load(_MANIFEST.read_text(encoding="utf-8"))["modules"]:
+        for command in module["build-commands"]:
+            assert isinstance(command, str), command
