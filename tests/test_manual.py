@@ -52,8 +52,9 @@ def _pages_with(*languages: str) -> list[str]:
 
 def test_every_block_is_of_a_known_kind() -> None:
     for page in manual_pages():
-        # Markdown ends a list at a block that is indented by less than four.
-        assert not re.search(r"^ {1,3}```", page.read_text(encoding="utf-8"), re.MULTILINE), page.name
+        # Markdown ends a list at a block that is indented by less than four, and a paragraph at an empty line only.
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"^( {1,3}```| {4}.+\n\d+\. )", text, re.MULTILINE), page.name
         for block in blocks_of(page):
             assert block.language in _LANGUAGES, block.place
             if block.language == "text":
