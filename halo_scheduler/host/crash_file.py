@@ -45,6 +45,8 @@ _ENDED_BY = "Ended by an unhandled error"
 _END = re.compile(rf"^(?:Fatal Python error|Windows fatal exception|{_ENDED_BY})", re.MULTILINE)
 # Lines of a stack say nothing about what a person does, unlike the message of an error.
 _STACK_LINE = re.compile(r"^(?:\s+File |\s{4}\S|Thread |Current thread |Fatal |Traceback |Extension modules)")
+# Of our files the path in the program is kept, of others the name.
+_FOLDER = re.compile(r'(?<=^  File ")(?:.*[/\\](?=(?:halo_scheduler|ui)[/\\])|[^"]*[/\\])')
 _ERROR_LINE = re.compile(r"^([A-Za-z_][\w.]*)(?::.*)?$")
 
 
@@ -72,10 +74,9 @@ class Crash:
     @property
     def shareable_lines(self) -> list[str]:
         """The stacks without what may name jobs, folders or people."""
-        home = str(Path.home())
         found = [line for line in self.text.partition(_HEAD_END.decode())[2].splitlines() if line.strip()]
         shown = (line if _STACK_LINE.match(line) else _kind_of(line) for line in found)
-        return [line.replace(home, "~") for line in shown if line]
+        return [_FOLDER.sub("", line) for line in shown if line]
 
 
 def _kind_of(line: str) -> str:

@@ -16,7 +16,7 @@ from process_probe import until
 
 from halo_scheduler.cli import halo
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.host.crash_file import crash_file, dismiss_crash, find_crash, take_new_crash
+from halo_scheduler.host.crash_file import Crash, crash_file, dismiss_crash, find_crash, take_new_crash
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="with signals")
 
@@ -132,6 +132,22 @@ def test_the_doctor_reports_a_crash_and_its_report_has_the_stacks_only(database:
     assert "ValueError" in report
     assert "test_crash_file.py" in report
     assert "Anna" not in report.replace('raise ValueError("the job of Anna")', "")
+
+
+def test_the_report_names_source_files_without_their_folders(tmp_path: Path) -> None:
+    frames = (
+        '  File "/home/ann/acme/halo/ui/app/start.py", line 73 in main',
+        '  File "/srv/bob/python3.11/threading.py", line 982 in run',
+        r'  File "C:\Users\Ann\halo_scheduler\cli\__init__.py", line 4 in main',
+        '  File "<frozen runpy>", line 88 in _run_code',
+    )
+    text = "\n".join(("Halo Scheduler", "---", "Fatal Python error: Segmentation fault", *frames))
+    assert Crash(path=tmp_path, at_ms=0, text=text, is_new=True).shareable_lines[1:] == [
+        '  File "ui/app/start.py", line 73 in main',
+        '  File "threading.py", line 982 in run',
+        r'  File "halo_scheduler\cli\__init__.py", line 4 in main',
+        '  File "<frozen runpy>", line 88 in _run_code',
+    ]
 
 
 def test_many_errors_do_not_fill_the_disk(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
