@@ -233,6 +233,13 @@ class Policy(Value):
             require_whole("output_limit_bytes", self.output_limit_bytes, 0, MOST_OUTPUT_BYTES)
 
     @property
+    def timing(self) -> tuple[object, ...]:
+        """What may change the time of a planned run, and which missed runs are caught up."""
+        jitter = self.jitter_percent, self.jitter, self.is_jitter_fixed
+        catch_up = self.catch_up, self.catch_up_limit, self.catch_up_max_age
+        return self.backoff, self.retry, self.limits, jitter, catch_up
+
+    @property
     def time_limit_ms(self) -> int | None:
         return None if self.time_limit is None else parse_interval(self.time_limit)
 

@@ -147,7 +147,9 @@ def jitter_of(record: JobRecord) -> Jitter:
 def kept_keys(before: JobRecord, spec: JobSpec) -> tuple[str, ...] | None:
     """Return the keys of a planned slot in a changed spec; None if one of its schedules is gone or another."""
     old = _keyed(before.spec)
-    keys = read_keys(before.next_keys) or tuple(old)[:1]
+    # A single schedule has no key; a run by a hint comes from none of several.
+    is_single = not isinstance(before.spec.schedule, Several)
+    keys = tuple(old) if is_single else read_keys(before.next_keys)
     new = {meaning: key for key, meaning in _keyed(spec).items()}
     if not all(old.get(key) in new for key in keys):
         return None

@@ -299,28 +299,34 @@ def _with_status(record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
 
 
 def _planned_after_edit(edit: Edit, before: JobRecord, edited: JobRecord) -> JobRecord:
-    """Replan a job if the edit affects its times, unless its slot is running."""
+    """Replan a job if the edit affects its times; a slot that runs, is due or is retried stays."""
     old, new = before.spec, edited.spec
-    is_replanned = (old.schedule, old.policy, old.anchor_at, old.enabled) != (
-        *(new.schedule, new.policy, new.anchor_at, new.enabled),
+    is_rescheduled = (old.schedule, old.anchor_at) != (new.schedule, new.anchor_at)
+    has_old_times = (old.policy.timing, old.enabled, before.hints) == (
+        *(new.policy.timing, new.enabled, edited.hints),
     )
-    if not is_replanned:
+    if has_old_times and not is_rescheduled:
         return edited
-    edited = with_restart(edited, edit.now_ms)
+    edited = with_restart(edited._replace(pending=""), edit.now_ms)
     if edit.is_in_its_slot(before):
         # The overlap policy from before the edit applies to times that passed before it.
-        passed = with_span(edited.passed_reason, PassedReason.EDITED, edit.now_ms)
-        return edited._replace(pending="", passed_reason=passed)
-    if (old.schedule, old.anchor_at) != (new.schedule, new.anchor_at):
-        keys = kept_keys(before, new)
-        is_begun = edited.attempt > 1 or (edited.next_run_at or edit.now_ms + 1) <= edit.now_ms
-        if keys is not None and is_begun and edited.is_active:
-            # A due slot, or the retry of one, belongs to a schedule that stays.
-            return edited.evolve(next_keys=write_keys(keys))
-        # A dropped retry leaves its slot failed.
-        errors = edited.errors + int(edited.attempt > 1)
-        edited = without_plan(edited.evolve(counted_until=edit.now_ms, errors=errors))
+        return edited._replace(
+            passed_reason=with_span(edited.passed_reason, PassedReason.EDITED, edit.now_ms)
+        )
+    keys = kept_keys(before, new)
+    if keys is not None and edited.is_active and _has_begun(edited, edit.now_ms):
+        return edited.evolve(next_keys=write_keys(keys))
+    # A dropped retry leaves its slot failed.
+    edited = edited._replace(errors=edited.errors + int(edited.attempt > 1))
+    if is_rescheduled:
+        edited = without_plan(edited.evolve(counted_until=edit.now_ms))
     return edit.plan(edited, reason=PassedReason.EDITED)
+
+
+def _has_begun(record: JobRecord, now_ms: int) -> bool:
+    """Return whether a job's slot is due, or failed and is retried."""
+    is_due = record.next_run_at is not None and record.next_run_at <= now_ms
+    return is_due or 1 < record.attempt <= record.spec.policy.retry.attempts + 1
 
 
 def _forget_deadlines(store: Store, job_id: str) -> None:
