@@ -18,10 +18,10 @@ from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
-from waitress.receiver import ChunkedReceiver
+from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
-from waitress.utilities import BadRequest
+from waitress.utilities import BadRequest, RequestEntityTooLarge
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.model.webhooks import ListenerState, Place
@@ -45,11 +45,10 @@ _WRONG_METHOD = Answer(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "use POST for /h
 # The most requests in one transaction.
 _THREADS = 24
 _MOST_CONNECTIONS = 100
-# waitress refuses sizes from its limit on.
-_MOST_BODY_BYTES = 1_000_000 + 1
+_MOST_BODY_BYTES = 1_000_000
 _MOST_HEADER_BYTES = 16 << 10
-# Enough for the largest body in chunks of 128 bytes.
-_MOST_BESIDE_CHUNKS_BYTES = 64 << 10
+# Enough for bodies of any size in chunks of 128 bytes.
+_MOST_BESIDE_CHUNKS_BYTES, _OF_CHUNKS = 8 << 10, 1 / 16
 _FOR_HEADER_S, _FOR_BODY_S = 5.0, 20.0
 # When half of the connections are in use.
 _FOR_HEADER_IF_BUSY_S, _FOR_BODY_IF_BUSY_S = 1.0, 5.0
@@ -63,19 +62,24 @@ _RETRIES_S = (0.2, 1.0, 5.0, 15.0)
 class _Parser(HTTPRequestParser):
     """Refuses a body of ambiguous length: a proxy in front of Halo may read another length.
 
-    It also refuses many tiny chunks and long lines between chunks: their bytes cost waitress the most time.
+    It also refuses many tiny chunks and long lines between chunks: their bytes cost waitress the most time. The size of
+    a body doesn't include them, as it does for waitress.
     """
 
     def received(self, data: bytes) -> int:
         consumed = super().received(data)
-        if not self.completed and isinstance(self.body_rcv, ChunkedReceiver):
-            self._refuse_waste(self.body_rcv)
+        if self.error is None and self.body_rcv is not None:
+            self._check_size(self.body_rcv)
         return consumed
 
-    def _refuse_waste(self, body: ChunkedReceiver) -> None:
-        if self.body_bytes_received - len(body) > _MOST_BESIDE_CHUNKS_BYTES:
+    def _check_size(self, body: FixedStreamReceiver | ChunkedReceiver) -> None:
+        size = len(body)
+        beside = self.body_bytes_received - size
+        if max(size, self.content_length) > _MOST_BODY_BYTES:
+            self.error = RequestEntityTooLarge(f"the body is larger than {_MOST_BODY_BYTES} bytes")
+        elif beside > _MOST_BESIDE_CHUNKS_BYTES + size * _OF_CHUNKS:
             self.error = BadRequest("there is too much beside the chunks")
-            self.completed = True
+        self.completed = self.completed or self.error is not None
 
     def parse_header(self, header_plus: bytes) -> None:
         super().parse_header(header_plus)
@@ -291,7 +295,7 @@ def _adjustments() -> Adjustments:
     return Adjustments(
         connection_limit=_MOST_CONNECTIONS,
         max_request_header_size=_MOST_HEADER_BYTES,
-        max_request_body_size=_MOST_BODY_BYTES,
+        max_request_body_size=2 * _MOST_BODY_BYTES,
         # A body is never written to a temporary file.
         inbuf_overflow=2 * _MOST_BODY_BYTES,
         ident="",
