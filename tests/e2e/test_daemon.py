@@ -72,6 +72,19 @@ def test_a_change_from_another_process_is_seen_at_once(start: Callable[[], subpr
         until(lambda: (run := scheduler.get_run(run_id)) and run.outcome is Outcome.SUCCESS, _SOON_S)
 
 
+@pytest.mark.usefixtures("home")
+def test_its_threads_take_turns_often() -> None:
+    script = (
+        "import sys; from halo_scheduler.cli.commands.daemon import run_daemon\n"
+        "run_daemon(prepare=lambda _scheduler: print(sys.getswitchinterval()) or sys.exit())"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=LONG_S, check=True
+    )
+    # Each time that the engine takes the interpreter back from busy clients, it waits this long.
+    assert float(found.stdout) <= 0.001
+
+
 def test_changes_are_sent_to_subscribers(start: Callable[[], subprocess.Popen[str]], home: Path) -> None:
     start()
     stream = ChangeStream.connect(home / "halo.db")
