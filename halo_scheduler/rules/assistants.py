@@ -16,6 +16,7 @@ from halo_scheduler.model import (
     HintSource,
     HttpRequest,
     JobSpec,
+    OnChat,
     Policy,
     Prompt,
     SkipReason,
@@ -32,6 +33,8 @@ from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
 _FOR_PEOPLE = ("anchor_at", "enabled", "metadata")
+_NOBODY: frozenset[tuple[str, ...]] = frozenset([()])
+"""The people of a chat event that leaves it to its bot who may write."""
 _NOT_ALLOWED = {
     AssistantAccess.RUN: "assistants may only read jobs; a person can allow more in the settings",
     AssistantAccess.EDIT: "assistants may not create or change jobs; a person can allow it in the settings",
@@ -65,6 +68,7 @@ def check_new_job(edit: Edit, spec: JobSpec) -> None:
         )
     _refuse_fields(["enabled"] * (not spec.enabled) + ["metadata"] * bool(spec.metadata))
     _refuse_hidden(spec.to_dict())
+    _refuse_permitting(_NOBODY, spec)
     _refuse_deciding_consent(Policy(), spec.policy)
 
 
@@ -78,6 +82,7 @@ def check_change(edit: Edit, record: JobRecord, spec: JobSpec) -> None:
     _refuse_fields([name for name in _FOR_PEOPLE if getattr(spec, name) != getattr(before, name)])
     _refuse_new_secrets(before.action, spec.action)
     _refuse_hidden(spec.to_dict(), before.to_dict())
+    _refuse_permitting(_permitted_in(before) or _NOBODY, spec)
     _refuse_deciding_consent(before.policy, spec.policy)
 
 
@@ -201,6 +206,19 @@ def _refuse_deciding_consent(before: Policy, after: Policy) -> None:
         raise ScheduleError(
             "only a person decides whether assistants may run a job", path="policy.assistants_may_run"
         )
+
+
+def _refuse_permitting(permitted: frozenset[tuple[str, ...]], spec: JobSpec) -> None:
+    """Refuse a chat event with people whom no person listed in this job."""
+    if _permitted_in(spec) - permitted:
+        raise ScheduleError(
+            "an assistant cannot decide who may write to a job; a person can", path="schedule"
+        )
+
+
+def _permitted_in(spec: JobSpec) -> frozenset[tuple[str, ...]]:
+    """Return the people listed in each chat event of a job."""
+    return frozenset(entry.schedule.from_ for entry in spec.events if isinstance(entry.schedule, OnChat))
 
 
 def _refuse_new_secrets(before: Action, after: Action) -> None:

@@ -12,11 +12,23 @@ from asking import ask
 from assistant import Assistant
 from click.testing import CliRunner
 
-from halo_scheduler import Command, Every, Manual, Policy, ScheduleError, Scheduler, SchedulerError
+from halo_scheduler import (
+    Command,
+    Every,
+    Manual,
+    OnChat,
+    Policy,
+    ScheduleError,
+    Scheduler,
+    SchedulerError,
+    Several,
+)
 from halo_scheduler.cli import halo
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Follower, JobSpec
+from halo_scheduler.model import Follower, JobSpec, Schedule
 from halo_scheduler.model.changes import ADVISER, IMPORT, TERMINAL, YOU, Actor
+from halo_scheduler.model.chat import ChatBot, ChatServiceName
+from halo_scheduler.model.schedules import combine
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.rules import assistants
 from halo_scheduler.rules.edit import begin_edit
@@ -185,6 +197,41 @@ def test_an_assistant_cannot_set_the_fields_of_people(scheduler: Scheduler, chan
     if "anchor_at" not in changes:
         with pytest.raises(ScheduleError, match="an assistant cannot set this; a person can"):
             Assistant(scheduler).add_job("made", Manual(), _TRUE, **changes)
+
+
+_BOT = ChatBot(name="family", service=ChatServiceName.TELEGRAM, secret="T", permitted=("1",))  # noqa: S106 - a name
+_TO_BOT, _TO_ANNA = OnChat("family/direct"), OnChat("family/direct", ("12",))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "change"),
+    [
+        (Manual(), _TO_ANNA),
+        (_TO_BOT, _TO_ANNA),
+        (_TO_ANNA, _TO_BOT),
+        (_TO_ANNA, OnChat("family/direct", ("12", "34"))),
+        (_TO_ANNA, combine([_TO_ANNA, OnChat("family/-100", ("34",))])),
+    ],
+)
+def test_an_assistant_cannot_decide_who_may_write_to_a_job(
+    scheduler: Scheduler, schedule: Schedule, change: Schedule | Several
+) -> None:
+    scheduler.settings.change(chat_bots=(_BOT,))
+    job_id = scheduler.add_job("backup", schedule, _TRUE)
+    with pytest.raises(
+        ScheduleError, match="an assistant cannot decide who may write to a job; a person can"
+    ):
+        Assistant(scheduler).update_job(job_id, schedule=change)
+    assert scheduler.list_jobs()[0].spec.schedule == schedule
+
+
+def test_an_assistant_can_edit_a_job_that_a_chat_starts(scheduler: Scheduler) -> None:
+    scheduler.settings.change(chat_bots=(_BOT,))
+    job_id = scheduler.add_job("backup", _TO_ANNA, _TRUE)
+    Assistant(scheduler).update_job(job_id, schedule=combine([_TO_ANNA, Every("1h")]), description="x")
+    Assistant(scheduler).add_job("made", _TO_BOT, _TRUE)
+    with pytest.raises(ScheduleError, match="who may write to a job"):
+        Assistant(scheduler).add_job("open", _TO_ANNA, _TRUE)
 
 
 # --- The actor of each edit -----------------------------------------------------------------------------------------
