@@ -9,10 +9,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.interval import DAY_MS
+from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.triggers.chat_service import Accept, ChatFault, ChatMessage
 from halo_scheduler.web import client
@@ -25,6 +27,8 @@ _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{10,100}", re.ASCII)
 _MENTION = re.compile(r"@\w+")
 _COMMAND = re.compile(r"(/\w+)@(\w+)(.*)", re.DOTALL)
 _POLL_S, _CALL_S, _SPARE_S = 50, 30, 15
+# The shortest time between polls without a new message: a server that does not wait must not keep us busy.
+_LEAST_POLL_S = 1.0
 _MOST_BYTES = 20_000_000
 _MOST_UPDATES = 100
 _MOST_REMEMBERED = 500
@@ -52,11 +56,12 @@ class Telegram:
 
     def __init__(self, token: str, bot_id: str, api: str) -> None:
         self._address = f"{api}/bot{token}"
+        self._redactor = Redactor([token, *Proxies(os.environ).secrets])
         self._bot_id = bot_id
         self._user_name = ""
         self._lock = threading.Lock()
         self._calls: set[Transport] = set()
-        self._is_closed = False
+        self._closing = threading.Event()
         # For our own messages, the message that each replied to, by conversation and message.
         self._sent: OrderedDict[tuple[str, str], str] = OrderedDict()
 
@@ -73,10 +78,13 @@ class Telegram:
         if not state:
             position = self._skip_old(accept)
             heard_at = _now_ms()
-        while not self._is_closed:
+        while not self._closing.is_set():
             is_known = _now_ms() - heard_at < _NUMBERS_LAST_MS
-            updates = self._poll(position if is_known else 0, _POLL_S)
+            offset, begun = position if is_known else 0, monotonic()
+            # A server that ignores the offset repeats old updates.
+            updates = [found for found in self._poll(offset, _POLL_S) if found[0] >= offset]
             if not updates:
+                self._closing.wait(max(begun + _LEAST_POLL_S - monotonic(), 0))
                 continue
             position, heard_at = max(number for number, _ in updates) + 1, _now_ms()
             found = [self._message(update) for _, update in updates]
@@ -100,7 +108,7 @@ class Telegram:
     def close(self) -> None:
         """End `listen` and all calls."""
         with self._lock:
-            self._is_closed = True
+            self._closing.set()
             for transport in self._calls:
                 transport.cancel()
 
@@ -124,7 +132,7 @@ class Telegram:
         try:
             found = self._call("getUpdates", wanted, wait_s + _SPARE_S)
         except ChatFault:
-            if self._is_closed:
+            if self._closing.is_set():
                 return []
             raise
         if not isinstance(found, list):
@@ -188,7 +196,7 @@ class Telegram:
             except AddressError:
                 raise ChatFault("the address of the server cannot be used", is_final=True) from None
             except WebError as error:
-                raise ChatFault(str(error)) from None
+                raise ChatFault(self._redactor.text(str(error))) from None
             except RequestCancelledError:
                 raise ChatFault("the bot is no longer used") from None
         try:
@@ -196,7 +204,7 @@ class Telegram:
         except (ValueError, RecursionError):
             raise _not_understood(answer.status) from None
         if answer.status != 200 or data.get("ok") is not True:  # noqa: PLR2004 - OK
-            raise _fault(answer.status, data)
+            raise _fault(answer.status, data, self._redactor)
         return data.get("result")
 
     @contextmanager
@@ -204,7 +212,7 @@ class Telegram:
         with Transport(limit_s) as transport:
             with self._lock:
                 self._calls.add(transport)
-                if self._is_closed:
+                if self._closing.is_set():
                     transport.cancel()
             try:
                 yield transport
@@ -275,9 +283,9 @@ def _not_understood(status: int = 0) -> ChatFault:
     return ChatFault("Telegram sent something that cannot be read")
 
 
-def _fault(status: int, data: Mapping[str, Any]) -> ChatFault:
-    """Return the fault for an error response."""
-    said = plain_line(str(data.get("description", "")), 200) or f"HTTP status {status}"
+def _fault(status: int, data: Mapping[str, Any], redactor: Redactor) -> ChatFault:
+    """Return the fault for an error response, which may repeat the address with the token."""
+    said = plain_line(redactor.text(str(data.get("description", ""))), 200) or f"HTTP status {status}"
     if status in (_UNAUTHORIZED, _NOT_FOUND):
         return ChatFault(_NOT_KNOWN, is_final=True)
     if status == _CONFLICT and "webhook" in said.lower():

@@ -223,6 +223,32 @@ def test_a_refusal_by_the_service_becomes_a_sentence(
     assert TOKEN not in str(caught.value)
 
 
+def test_a_server_that_repeats_the_token_is_quoted_without_it(server: TelegramServer) -> None:
+    server.answers.append((400, {"ok": False, "description": f"no such path: /bot{TOKEN}/getMe"}))
+    with pytest.raises(ChatFault, match="refused the request: no such path") as fault:
+        open_service(TOKEN, api=server.api).identity()
+    assert TOKEN not in str(fault.value)
+
+
+@pytest.mark.parametrize("again", [[], [{"update_id": 7, "message": {}}]])
+def test_a_server_that_answers_at_once_with_nothing_new_is_not_asked_again_at_once(
+    server: TelegramServer, monkeypatch: pytest.MonkeyPatch, again: list[dict[str, Any]]
+) -> None:
+    pauses: list[float] = []
+    service = open_service(TOKEN, api=server.api)
+
+    def wait(seconds: float) -> None:
+        pauses.append(seconds)
+        service.close()
+
+    monkeypatch.setattr(service._closing, "wait", wait)
+    server.answers += [(200, {"ok": True, "result": BOT}), (200, {"ok": True, "result": again})]
+    accepted: list[str] = []
+    service.listen("8@9999999999999", lambda _messages, state: accepted.append(state))
+    assert accepted == []
+    assert 0 < pauses[0] <= 1
+
+
 def test_a_huge_answer_is_refused(server: TelegramServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telegram, "_MOST_BYTES", 1_000_000)
     server.answers = [(200, b" " * 2_000_000)]
