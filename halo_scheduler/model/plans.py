@@ -74,10 +74,6 @@ class Hints(Value):
         if self.next_at is not None and self.next_expires_at is None:
             put(self, next_expires_at=self.expires_at, next_reason=self.reason, next_source=self.source)
 
-    def count_at(self, now_ms: int) -> bool:
-        """Return whether any hint is active."""
-        return _counts(self.expires_at, now_ms) or _counts(self.next_expires_at, now_ms)
-
     def pace_at(self, now_ms: int) -> int | None:
         """Return the hinted interval, if it is active."""
         return self.interval_ms if _counts(self.expires_at, now_ms) else None

@@ -75,9 +75,6 @@ class ServiceManager:
         """Report that shutdown has begun."""
         self._notify(f"STOPPING=1\nSTATUS={_line(status)}")
 
-    def notify_status(self, status: str) -> None:
-        self._notify(f"STATUS={_line(status)}")
-
     def ping(self) -> None:
         """Report that the process works, but no more often than the manager expects."""
         now_ms = self._clock.monotonic_ms()
