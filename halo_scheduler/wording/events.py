@@ -25,7 +25,7 @@ SESSION_EVENTS = {
     SessionEvent.MAINS: "the computer is plugged in",
 }
 _AT = (SessionEvent.LOGIN, SessionEvent.BOOT)
-_SHORT_SESSION_EVENTS = {SessionEvent.WAKE: "wake-up", SessionEvent.MAINS: "mains power"}
+_SHORT_SESSION_EVENTS = {SessionEvent.WAKE: "wake-up", SessionEvent.MAINS: "AC power"}
 
 
 def describe_event(event: OnFile | OnSession | OnWebhook | OnChat) -> str:

@@ -174,14 +174,14 @@ def policy_words(job: Job) -> str:
     parts = [
         "no time limit" if limit_ms is None else f"stops after {interval_in_words(limit_ms)}",
         _retry_words(policy.retry),
-        f"disabled after {counted(policy.max_errors, 'error')}" if policy.max_errors else "never disabled",
+        f"disabled after {counted(policy.max_errors, 'failure')}" if policy.max_errors else "never disabled",
         _catch_up_words(policy),
         *_backoff_words(policy.backoff),
         *_limit_words(policy.limits),
         *jitter_words(policy),
         *_line_words(policy, is_prompt=isinstance(job.action, Prompt)),
         *_output_words(policy.output_limit_bytes),
-        *(["keeps the computer awake"] if policy.keep_awake else []),
+        *(["prevents sleep"] if policy.keep_awake else []),
         *([] if policy.assistants_may_run else ["assistants can't run it"]),
         *([] if policy.notify is _USUAL.notify else [_NOTIFY[policy.notify]]),
     ]
@@ -221,7 +221,7 @@ def _retry_words(retry: Retry) -> str:
 
 def _catch_up_words(policy: Policy) -> str:
     if policy.catch_up is CatchUp.SKIP:
-        return "does not catch up"
+        return "no catch-up"
     oldest_ms = policy.catch_up_max_age_ms
     runs = counted(policy.catch_up_limit, "run") if policy.catch_up is CatchUp.ALL else ""
     what = f"each of up to {runs}" if runs else "once"

@@ -73,7 +73,7 @@ def trigger_words(trigger: Trigger) -> str:
 
 def rule_words(source: Source) -> str:
     """Return which rule determined the time of a run."""
-    return _RULES[source]
+    return _RULES.get(source, "on schedule")
 
 
 def coalesced_words(run: Run) -> str:

@@ -75,7 +75,7 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
         "      starts   only when /mnt/backup exists",
         "      then     alarm after each failure",
         "      group    night",
-        "      policy   stops after 2 hours · 2 retries after 1 min · disabled after 5 errors · catches up once",
+        "      policy   stops after 2 hours · 2 retries after 1 min · disabled after 5 failures · catches up once",
         "  + alarm",
         "      when     manual only",
         "      does     POST https://example.org/alarm",

@@ -202,14 +202,14 @@ def test_conditions_and_the_choice_for_quiet_hours_are_shown() -> None:
 @pytest.mark.parametrize(
     ("action", "policy", "words"),
     [
-        (Command(argv=("x",)), Policy(keep_awake=True), "keeps the computer awake"),
+        (Command(argv=("x",)), Policy(keep_awake=True), "prevents sleep"),
         (Command(argv=("x",)), Policy(assistants_may_run=False), "assistants can't run it"),
         (
             Command(argv=("x",)),
             Policy(retry=Retry(attempts=2, delay_ms=90_000)),
             "2 retries after 1 min 30 s",
         ),
-        (Command(argv=("x",)), Policy(catch_up=CatchUp.SKIP), "does not catch up"),
+        (Command(argv=("x",)), Policy(catch_up=CatchUp.SKIP), "no catch-up"),
         (Command(argv=("x",)), Policy(catch_up=CatchUp.ALL), "catches up each of up to 10 runs"),
         (Command(argv=("x",)), Policy(catch_up_max_age="1d"), "catches up once within 1 day"),
         (Command(argv=("x",)), Policy(backoff=Backoff.none()), "no back-off"),

@@ -33,7 +33,7 @@ from halo_scheduler.wording.short_schedules import describe_shortly
         (
             OnSession(SessionEvent.MAINS, "1h"),
             "1 hour after the computer is plugged in",
-            "mains power + 1 hour",
+            "AC power + 1 hour",
         ),
         (OnWebhook(), "when its webhook is called", "webhook"),
         (

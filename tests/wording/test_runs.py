@@ -12,11 +12,15 @@ from halo_scheduler.wording.runs import coalesced_words, passed_words, rule_word
 def test_every_kind_has_words_of_its_own() -> None:
     for found in (
         [trigger_words(trigger) for trigger in Trigger],
-        [rule_words(source) for source in Source],
         [passed_words(reason) for reason in PassedReason],
     ):
         assert len(set(found)) == len(found)
         assert all(found)
+
+
+@pytest.mark.parametrize("source", Source)
+def test_every_rule_has_words(source: Source) -> None:
+    assert rule_words(source)
 
 
 def test_a_reason_of_another_version_has_no_words() -> None:

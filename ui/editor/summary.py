@@ -71,9 +71,9 @@ def failure_summary(limit: str | None, retry: Retry) -> str:
     if attempts == 0:
         retries = tr("no retries")
     elif attempts == 1:
-        retries = tr("retries once")
+        retries = tr("1 retry")
     else:
-        retries = tr("retries {count} times").format(count=attempts)
+        retries = tr("{count} retries").format(count=attempts)
     return joined(stops, retries)
 
 

@@ -174,7 +174,7 @@ def details(job: Job, context: JobContext, now_ms: int) -> list[tuple[str, str]]
         ("hint", hint_words(job.hints, now_ms)),
         ("policy", policy_words(job)),
         ("today", _usage_words(context.usage)),
-        ("errors", f"{job.errors} in a row: {job.last_error}" if job.errors else ""),
+        ("failures", f"{job.errors} in a row: {job.last_error}" if job.errors else ""),
         *(("question", _question_words(question)) for question in context.questions),
     ]
     return [(label, text) for label, text in found if text]

@@ -355,11 +355,13 @@ def test_a_pause_that_ends_fits_into_the_list() -> None:
 
 
 def test_a_long_text_continues_indented(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "stops after 2 hours · no retries · disabled after 5 errors"
+    text = "stops after 2 hours · no retries · disabled after 5 failures"
     assert shown.folded(text, 12) == text
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "50")
-    assert shown.folded(text, 12) == f"stops after 2 hours · no retries ·\n{' ' * 12}disabled after 5 errors"
+    assert (
+        shown.folded(text, 12) == f"stops after 2 hours · no retries ·\n{' ' * 12}disabled after 5 failures"
+    )
     assert shown.folded("short", 12) == "short"
     monkeypatch.setenv("COLUMNS", "20")
     assert shown.folded(text, 12) == text

@@ -58,8 +58,8 @@ def test_a_long_command_is_cut() -> None:
     ("policy", "words"),
     [
         (Policy(), "stops after 2 h · no retries"),
-        (Policy(time_limit=None, retry=Retry(attempts=1)), "no time limit · retries once"),
-        (Policy(time_limit="90s", retry=Retry(attempts=3)), "stops after 90 s · retries 3 times"),
+        (Policy(time_limit=None, retry=Retry(attempts=1)), "no time limit · 1 retry"),
+        (Policy(time_limit="90s", retry=Retry(attempts=3)), "stops after 90 s · 3 retries"),
     ],
 )
 def test_the_summary_of_failures(policy: Policy, words: str) -> None:

@@ -560,7 +560,7 @@ def test_the_page_list_shows_a_summary_of_each_page(bench: Bench) -> None:
         "rsync -a '/a b' ''",
         "at 02:30 on weekdays (Europe/Berlin)",
         "none",
-        "stops after 90 min · retries 2 times",
+        "stops after 90 min · 2 retries",
         "none",
         "disabled · catches up once · notifies about every run · backup",
     ]
