@@ -87,7 +87,7 @@ def read_details(scheduler: Scheduler, job_id: str, ends: Ends = NO_ENDS) -> Job
         # Waiting, hints, chains and errors have their own sections.
         why=_why(scheduler, job),
         runs=tuple(ended_run(run, ends) for run in runs),
-        output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
+        output="" if spoke is None else last_lines(_output(scheduler, job, spoke)),
         output_run_id=None if spoke is None else spoke.id,
         chain=scheduler.jobs.chain(job_id),
         chain_waits=tuple(one for one in waits if one.job_id == job_id),
@@ -120,10 +120,16 @@ def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:
     return () if is_plain and job.waiting_for is None else told
 
 
+def _output(scheduler: Scheduler, job: Job, run: Run) -> bytes:
+    """Return what a run printed, without the lines that Halo read."""
+    output = scheduler.get_output(run.id)
+    return without_directives(output[-_TAIL_BYTES:]) if job.spec.reads_lines else output
+
+
 def last_lines(output: bytes, most: int = OUTPUT_LINES) -> str:
     """Return the end of a run's output as plain text."""
     shown = ShownText()
-    text = shown.feed(without_directives(output[-_TAIL_BYTES:])) + shown.end()
+    text = shown.feed(output[-_TAIL_BYTES:]) + shown.end()
     lines = [line.rstrip() for line in text.rstrip().split("\n")][-most:]
     return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
 

@@ -9,8 +9,9 @@ import pytest
 from chain_waits import let_chain_wait
 from job_values import MINUTE, NOW
 from machine import Bench
+from past_runs import Past
 
-from halo_scheduler.model import Every, Follower, Manual, Outcome
+from halo_scheduler.model import Every, Follower, Manual, Outcome, Policy
 from ui.main_window.details.job_details import OUTPUT_LINES, last_lines, read_details
 
 
@@ -60,6 +61,17 @@ def test_a_run_that_never_started_hides_neither_the_current_run_nor_the_last_out
     assert details is not None
     assert details.running is None
     assert details.output_run_id == under_way.id
+
+
+@pytest.mark.parametrize(("is_read", "shown"), [(True, "fine"), (False, "::progress 0.5\nfine")])
+def test_only_lines_that_halo_read_are_left_out_of_the_output(
+    bench: Bench, is_read: bool, shown: str
+) -> None:
+    job_id = bench.scheduler.add_job("a", Manual(), policy=Policy(reads_lines=is_read))
+    Past(bench.scheduler).run(job_id, output=b"::progress 0.5\nfine\n")
+    details = read_details(bench.scheduler, job_id)
+    assert details is not None
+    assert details.output == shown
 
 
 def test_a_removed_job_has_no_details(bench: Bench) -> None:
