@@ -56,7 +56,12 @@ class TrashDialog(QDialog):
         self._search.setPlaceholderText(self.tr("Search"))
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)
-        column.addWidget(self._search)
+        self._empty_all = button(self.tr("Empty trash…"), name="emptyTrashButton", kind="quiet")
+        self._empty_all.clicked.connect(self._ask_for_all)
+        above = QHBoxLayout()
+        above.addWidget(self._search)
+        above.addWidget(self._empty_all)
+        column.addLayout(above)
         self._doomed: list[str] = []
         self._list = QListWidget()
         self._list.setObjectName("trashList")
@@ -96,9 +101,6 @@ class TrashDialog(QDialog):
 
     def _buttons(self, appearance: Appearance) -> QHBoxLayout:
         row = QHBoxLayout()
-        self._empty_all = button(self.tr("Empty trash…"), name="emptyTrashButton", kind="quiet")
-        self._empty_all.clicked.connect(self._ask_for_all)
-        row.addWidget(self._empty_all)
         self._delete_some = button(self.tr("Delete permanently…"), name="deleteButton", kind="quiet")
         self._delete_some.clicked.connect(lambda: self._ask(self._chosen()))
         row.addWidget(self._delete_some)

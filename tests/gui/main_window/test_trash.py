@@ -80,3 +80,9 @@ def test_jobs_are_deleted_for_good_after_a_question(
     with qtbot.waitSignal(dialog.deletion_wanted) as told:
         confirm.click()
     assert told.args == [deleted]
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_with_large_letters_it_fits_a_small_screen(dialog: TrashDialog) -> None:
+    dialog.set_jobs([make_job("alpha")], {})
+    assert dialog.minimumSizeHint().width() < 640
