@@ -19,7 +19,7 @@ from ui.widgets.labels import WrappedText, button, icon_button, tint
 
 
 class ActionButtons(QWidget):
-    """The common actions as buttons, the others in a menu; if space is short only the first has a label."""
+    """The common actions as buttons, the others in a menu; if space is short only the first has a label, or none."""
 
     def __init__(self, appearance: Appearance, actions: JobActions, prefix: str) -> None:
         super().__init__()
@@ -74,12 +74,14 @@ class ActionButtons(QWidget):
 
     def _fit_texts(self) -> None:
         shown = [(one, text) for one, text in zip(self._all, self._texts, strict=True) if not one.isHidden()]
-        for one, text in shown:
-            one.setText(text)
         room = self.width() - self._more.sizeHint().width()
-        if sum(one.sizeHint().width() + GRID for one, _ in shown) > room:
-            for one, _ in shown[1:]:
-                one.setText("")
+        for labelled in (len(shown), 1, 0):
+            for index, (one, text) in enumerate(shown):
+                one.setText(text if index < labelled else "")
+            if sum(one.sizeHint().width() + GRID for one, _ in shown) <= room:
+                break
+        # Activated now: otherwise the row is painted before it learns that its texts changed.
+        self._row.activate()
 
     def _fill(self) -> None:
         self._menu.clear()
@@ -90,8 +92,6 @@ class ActionButtons(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
         self._fit_texts()
-        # Activated now: otherwise the row is painted before it learns that its texts changed.
-        self._row.activate()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         return QSize(0, super().minimumSizeHint().height())

@@ -272,6 +272,19 @@ def test_where_room_is_short_only_the_first_action_has_words(
     assert _button(pane, "detailEdit").accessibleName() == "Edit"
 
 
+@pytest.mark.usefixtures("large_letters")
+@pytest.mark.parametrize("width", [280, 320, 400, 600])
+def test_with_large_letters_no_action_is_cut(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane, width: int
+) -> None:
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("a", Manual()))
+    pane.resize(width, 600)
+    shown = [_button(pane, name) for name in ("detailRun", "detailEdit", "detailPause")]
+    cut = [(one.objectName(), one.width(), one.sizeHint().width()) for one in shown]
+    assert [one for one in cut if one[1] < one[2]] == []
+    assert all(one.accessibleName() for one in shown)
+
+
 def test_words_that_find_room_again_are_never_cut(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
