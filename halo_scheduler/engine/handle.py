@@ -151,11 +151,12 @@ class StartWaits:
         self._waiting: dict[str, Shortage] = {}
         self._unrecorded: dict[str, Shortage | None] = {}
         self._full_since: int | None = None
+        self._has_lacked_disk = False
 
     @property
     def has_news(self) -> bool:
         """Whether a tick is due: something is not recorded, or a start found the disk full."""
-        return bool(self._unrecorded) or (self._lacks_disk and self._full_since is None)
+        return bool(self._unrecorded) or (self._lacks_disk and not self._has_lacked_disk)
 
     @property
     def _lacks_disk(self) -> bool:
@@ -193,16 +194,21 @@ class StartWaits:
         self._unrecorded.clear()
 
     def trouble(self, now_ms: int) -> StoreTrouble | None:
-        """Return that the disk is full, from the first start that lacked space until there is space again."""
+        """Return that the disk is full, or almost: runs lack space, but none has failed to start for that reason."""
         path = self._store.database.path
-        space = None if self._full_since is None else disk_space(str(path.parent))
+        space = disk_space(str(path.parent))
         if not self._lacks_disk and (space is None or not space.is_full):
-            self._full_since = None
+            self._full_since, self._has_lacked_disk = None, False
             return None
-        self._full_since = self._full_since or now_ms
-        return StoreTrouble(
-            TroubleKind.FULL, self._full_since, f"the disk of {path} is full; free some space"
-        )
+        if self._full_since is None or self._lacks_disk > self._has_lacked_disk:
+            self._full_since = now_ms
+        self._has_lacked_disk |= self._lacks_disk
+        if self._has_lacked_disk:
+            return StoreTrouble(
+                TroubleKind.FULL, self._full_since, f"the disk of {path} is full; free some space"
+            )
+        detail = f"the disk of {path} has almost no free space, so jobs may fail"
+        return StoreTrouble(TroubleKind.ALMOST_FULL, self._full_since, detail)
 
 
 class Handle:

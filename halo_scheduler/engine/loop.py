@@ -24,7 +24,7 @@ from halo_scheduler.host.event_loop import HAS_PIDFD, Mailbox, Notifier, Notifie
 from halo_scheduler.host.process import ThreadWatch
 from halo_scheduler.host.signals import ClockChanges
 from halo_scheduler.ipc.server import ChangeServer
-from halo_scheduler.model.alarms import Alarm, AlarmKind, StoreTrouble
+from halo_scheduler.model.alarms import Alarm, AlarmKind, StoreTrouble, TroubleKind
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.store import Store
 from halo_scheduler.triggers.watching import Watching
@@ -293,7 +293,7 @@ class EngineLoop(QObject):
         self._keep_house()
 
     def _find_full_disk(self) -> int:
-        """Report whether starts lack disk space, after a tick that could be recorded; return when to look again."""
+        """Report whether the disk is full, after a tick that could be recorded; return when to look again."""
         self._faults = 0
         trouble = self._engine.handle.start_waits.trouble(self._clock.now_ms())
         self._tell_trouble(trouble)
@@ -302,7 +302,9 @@ class EngineLoop(QObject):
     def _tell_trouble(self, trouble: StoreTrouble | None) -> None:
         """Report a problem with the store, or None when it is over, once per change."""
         if trouble is not None and (self._trouble is None or self._trouble.detail != trouble.detail):
-            _LOG.error("%s. No jobs start and no run is recorded until then.", trouble.detail)
+            has_stopped = trouble.kind is not TroubleKind.ALMOST_FULL
+            effect = " No jobs start and no run is recorded until then." if has_stopped else ""
+            _LOG.error("%s.%s", trouble.detail, effect)
         if trouble != self._trouble:
             self._trouble = trouble
             self._server.tell_trouble(trouble)

@@ -38,9 +38,11 @@ class Alarm:
 
 
 class TroubleKind(StrEnum):
-    """Why the store cannot be written."""
+    """Why the store cannot be written, or soon cannot."""
 
     FULL = "full"
+    ALMOST_FULL = "almost-full"
+    """Only the database can still be written; the output of runs has no space."""
     READ_ONLY = "read-only"
     GONE = "gone"
     """Its file was deleted or replaced."""

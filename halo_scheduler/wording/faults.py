@@ -19,13 +19,16 @@ Words = dict[MessageKind, str | Callable[[Params], str]]
 _IN_FILE = "to keep it in a file that only you can read, use: halo secret set --in-file {name}"
 _TITLES = {
     TroubleKind.FULL: "Disk full: runs can't be recorded",
+    TroubleKind.ALMOST_FULL: "Disk almost full: jobs may fail",
     TroubleKind.READ_ONLY: "Database is read-only: runs can't be recorded",
     TroubleKind.LOCKED: "Database is locked: runs can't be recorded",
     TroubleKind.GONE: "Database was deleted or replaced",
     TroubleKind.UNUSABLE: "Database can't be used",
 }
+_FREE_SPACE = "Free some space on the disk of {path}"
 _ADVICE = {
-    TroubleKind.FULL: "Free some space on the disk of {path}",
+    TroubleKind.FULL: _FREE_SPACE,
+    TroubleKind.ALMOST_FULL: _FREE_SPACE,
     TroubleKind.READ_ONLY: "Make {path} and its disk writable",
     TroubleKind.LOCKED: "Close the other program that uses {path}",
     TroubleKind.GONE: "Put {path} back, or restart Halo to use the current file",
@@ -160,9 +163,13 @@ def trouble_title(trouble: StoreTrouble) -> str:
 
 
 def trouble_text(trouble: StoreTrouble, path: Path, now_ms: int) -> str:
-    """Return since when no jobs have started, and the fix."""
+    """Return since when no jobs have started, or there has been no space, and the fix."""
     advice = _ADVICE.get(trouble.kind, trouble.detail).format(path=path)
     advice = f"{advice[:1].upper()}{advice[1:]}"
+    if trouble.kind is TroubleKind.ALMOST_FULL:
+        return (
+            f"There has been almost no free space since {moment_in_words(trouble.since, now_ms)}. {advice}."
+        )
     since = f"No jobs have started since {moment_in_words(trouble.since, now_ms)}."
     if trouble.kind is TroubleKind.GONE:
         return f"{since} {advice}."

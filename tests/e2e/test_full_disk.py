@@ -19,6 +19,7 @@ from small_disk import SmallDisk, small_disk
 from halo_scheduler import Cron, Once, Outcome, Run
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.engine.maintenance import reserve_path
+from halo_scheduler.ipc.client import poke
 from halo_scheduler.model.alarms import StoreTrouble, TroubleKind
 
 pytestmark = pytest.mark.skipif(
@@ -202,6 +203,24 @@ def test_a_full_disk_shows_in_the_status_and_runs_keep_their_true_end(
     assert subprocess.run(_STATUS, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("disk", ["tmpfs"], indirect=True)
+def test_a_full_disk_shows_although_the_database_can_still_be_written(house: House, disk: SmallDisk) -> None:
+    house.start()
+    _goes_on(house)
+    until(reserve_path(house.scheduler.path).exists)
+    house.scheduler.pause_job(house.second_job)
+    until(lambda: not house.scheduler.runs.running())
+    house.scheduler._store.database.reuse_journal()
+    reserve_path(house.scheduler.path).unlink()
+    disk.fill()
+    assert poke(house.scheduler.path)
+    assert _trouble_of(house).kind is TroubleKind.ALMOST_FULL
+    told = subprocess.run(_STATUS, capture_output=True, check=False, text=True)
+    assert told.returncode == 1
+    assert "Disk almost full: jobs may fail" in told.stdout
+    assert "almost no free space" in house.log()
+
+
 @pytest.mark.parametrize("disk", ["tmpfs"], indirect=True)  # An ext4 keeps some blocks for small files.
 def test_a_start_that_finds_the_disk_full_shows_in_the_status(house: House, disk: SmallDisk) -> None:
     house.start()
@@ -215,7 +234,7 @@ def test_a_start_that_finds_the_disk_full_shows_in_the_status(house: House, disk
     disk.fill()
     reserve_path(house.scheduler.path).unlink()
     filler = disk.fill()
-    assert _trouble_of(house).kind is TroubleKind.FULL
+    until(lambda: _trouble_of(house).kind is TroubleKind.FULL)
     told = subprocess.run(_STATUS, capture_output=True, check=False, text=True)
     assert told.returncode == 1
     assert "Disk full" in told.stdout

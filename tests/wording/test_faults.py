@@ -39,6 +39,14 @@ def test_a_fault_gives_its_cause_and_advice(kind: TroubleKind, title: str, advic
     assert trouble_text(trouble, _PATH, 0).endswith(f" {advice}; Halo then continues.")
 
 
+def test_a_disk_without_room_does_not_stop_the_jobs() -> None:
+    trouble = StoreTrouble(TroubleKind.ALMOST_FULL, 0, "little space")
+    assert trouble_title(trouble) == "Disk almost full: jobs may fail"
+    text = trouble_text(trouble, _PATH, 0)
+    assert text.startswith("There has been almost no free space since ")
+    assert text.endswith(". Free some space on the disk of /data/halo.db.")
+
+
 def test_a_deleted_file_does_not_recover_by_itself() -> None:
     text = trouble_text(StoreTrouble(TroubleKind.GONE, 0), _PATH, 0)
     assert text.startswith("No jobs have started since ")

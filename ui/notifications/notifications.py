@@ -228,6 +228,8 @@ class Alerts(QObject):
     def _notify_trouble(self, trouble: StoreTrouble | None) -> None:
         """Notify once about a store that cannot be written, however many results wait meanwhile."""
         kind = None if trouble is None else trouble.kind
+        if kind is TroubleKind.ALMOST_FULL and self._trouble_told is TroubleKind.FULL:
+            return
         if trouble is not None and kind is not self._trouble_told:
             self._notifications.show(trouble_notice(trouble, self._backend.path, self._backend.now_ms()))
         self._trouble_told = kind

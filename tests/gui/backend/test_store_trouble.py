@@ -143,6 +143,19 @@ def test_one_notification_reports_it_however_many_runs_end_meanwhile(backend: Ba
     alerts.deleteLater()
 
 
+def test_a_disk_that_has_a_little_room_again_is_not_reported_anew(backend: Backend) -> None:
+    shown = _Shown()
+    alerts = Alerts(backend, shown)  # type: ignore[arg-type]  # only shows
+    almost = StoreTrouble(TroubleKind.ALMOST_FULL, NOW, "little space")
+    for trouble in (almost, _full(), almost, _full()):
+        backend.show_trouble(trouble)
+    assert [notice.title for notice in shown.notices] == [
+        "Disk almost full: jobs may fail",
+        "Disk full: runs can't be recorded",
+    ]
+    alerts.deleteLater()
+
+
 def _text(window: QWidget, name: str) -> str:
     label = window.findChild(WrappedText, name)
     return "" if label is None else label.text()
