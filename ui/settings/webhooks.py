@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, QTimer
+from PySide6.QtCore import QEvent, QSignalBlocker, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model.changes import Change, ChangeKind
@@ -53,6 +53,7 @@ class WebhooksPage(Page):
         self._appearance = appearance
         self._shown: _Shown | None = None
         self._fresh: dict[str, str] = {}
+        self._last_made = ""
         self._confirmation: Confirmation | None = None
         self.add_title(
             self.tr("Webhooks"),
@@ -158,7 +159,7 @@ class WebhooksPage(Page):
             self._card.add(row)
             token = self._fresh.get(job.job_id)
             if token is not None:
-                self._card.insert_below(row, self._new_address(job, curl_line(shown.place, token)))
+                self._insert_address(row, job, curl_line(shown.place, token))
             made.clicked.connect(partial(self._ask_or_make, row, job))
         if not shown.jobs:
             self._card.add(
@@ -184,6 +185,17 @@ class WebhooksPage(Page):
         row = Row(name.replace("&", "&&"), hint, made)
         row.setObjectName("webhookRow")
         return row, made
+
+    def _insert_address(self, row: Row, job: JobWebhook, line: str) -> None:
+        made = self._new_address(job, line)
+        self._card.insert_below(row, made)
+        if job.job_id == self._last_made:
+            self._last_made = ""
+            QTimer.singleShot(0, made, lambda: self._scroll_to(made))
+
+    def _scroll_to(self, made: QWidget) -> None:
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        self.ensureWidgetVisible(made)
 
     def _new_address(self, job: JobWebhook, line: str) -> QWidget:
         made = QWidget()
@@ -225,6 +237,7 @@ class WebhooksPage(Page):
 
     def _take_token(self, job_id: str, token: str) -> None:
         self._fresh[job_id] = token
+        self._last_made = job_id
         self._shown = None
         self.refresh()
 

@@ -143,6 +143,16 @@ def test_an_address_is_shown_until_the_page_is_left(
     assert any(webhook.token_id in text for text in _texts(page))
 
 
+def test_a_new_address_is_scrolled_into_view(page: WebhooksPage, qtbot: QtBot, scheduler: Scheduler) -> None:
+    for index in range(8):
+        _add(page, qtbot, scheduler, f"deploy {index}")
+    _buttons(page)[-1].click()
+    qtbot.waitUntil(lambda: bool(_line(page)))
+    qtbot.waitUntil(lambda: page.verticalScrollBar().value() > 0)
+    made = child(page, QWidget, "newWebhook")
+    assert made.visibleRegion().boundingRect() == made.rect()
+
+
 def test_a_new_address_is_confirmed(page: WebhooksPage, qtbot: QtBot, scheduler: Scheduler) -> None:
     job_id = _add(page, qtbot, scheduler)
     token = scheduler.webhooks.make_address(job_id)
