@@ -84,6 +84,7 @@ def permit(edit: Edit, name: str, person: str) -> None:
     """Permit a person to start the bot's jobs, except jobs with their own list of people."""
     refuse_assistants(edit.actor, "permit people")
     (known,) = require_people("person", [person])
+    refuse_name_of_others(require_bot(edit.store, name).service, known, path="person")
     _change(edit, name, lambda bot: replace(bot, permitted=(*bot.permitted, known)))
     edit.store.chat.forget_stranger(name, known)
 

@@ -125,6 +125,12 @@ def test_invalid_arguments_are_refused_with_their_option(
     assert sentence in str(done.exception)
 
 
+def test_a_name_is_refused_where_names_are_not_unique() -> None:
+    _chat("add", "games", "--service", "discord", "--in-file", typed="some-token")
+    done = _run("chat", "allow", "games", "@ann")
+    assert str(done.exception).startswith("WHO: names aren't unique on Discord")
+
+
 def test_a_job_is_added_and_shown(server: TelegramServer) -> None:
     _add(server)
     given = ("--chat", "family/direct", "--chat-from", "100", "--chat-from", "@Anna", "--", "true")
