@@ -202,7 +202,8 @@ def _wrapped(text: str, metrics: QFontMetrics, room: int, most: int) -> list[str
     lines: list[str] = []
     while words and len(lines) < most - 1:
         count = len(words)
-        while count > 1 and metrics.horizontalAdvance(" ".join(words[:count])) > room:
+        # An advance is rounded: a line as wide as the room would be elided.
+        while count > 1 and metrics.horizontalAdvance(" ".join(words[:count])) >= room:
             count -= 1
         lines.append(metrics.elidedText(" ".join(words[:count]), Qt.TextElideMode.ElideRight, room))
         words = words[count:]

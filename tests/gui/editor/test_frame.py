@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from editor_desk import FULL, Bench, opened_bench
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetrics
 from pytestqt.qtbot import QtBot
 
 from ui.editor.draft import PageNumber
-from ui.editor.frame import ElidedLink
+from ui.editor.frame import ElidedLink, _wrapped
 from ui.forms.fields import Page
 
 
@@ -47,6 +48,15 @@ def test_pages_stay_in_place_while_summaries_change(bench: Bench) -> None:
         PageNumber.WHAT, "a long summary that needs more than a single line here", has_problem=False
     )
     assert tops() == before
+
+
+def test_only_the_last_line_of_a_summary_ends_with_an_ellipsis(qtbot: QtBot) -> None:  # noqa: ARG001 - starts Qt
+    metrics = QFontMetrics(QFont())
+    words = "at 18:00 on the last day of every month, only on business days in Germany"
+    longest = max(metrics.horizontalAdvance(word) for word in words.split())
+    for room in range(longest + 2, 2 * metrics.horizontalAdvance(words)):
+        lines = _wrapped(words, metrics, room, 2)
+        assert not any(line.endswith("…") for line in lines[:-1]), room
 
 
 def test_low_windows_show_all_pages_with_one_line_each(bench: Bench, qtbot: QtBot) -> None:
