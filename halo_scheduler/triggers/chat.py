@@ -87,8 +87,12 @@ class ChatWatcher:
     def __init__(self, link: Link) -> None:
         self._bots = [BotThreads(link, bot) for bot in link.bots]
         link.after_ticks(self._wake)
-        for bot in self._bots:
-            bot.start()
+        try:
+            for bot in self._bots:
+                bot.start()
+        except RuntimeError:  # There are no more threads; it is tried again, and a bot must not listen twice.
+            self.close()
+            raise
 
     def follow(self, entries: Sequence[Watched]) -> None:
         """Do nothing: the jobs are looked up for each message, so that a change applies at once."""
@@ -146,7 +150,8 @@ class BotThreads:
     def join(self, ends_at: float) -> None:
         """Wait briefly for both threads; they may end later without harm."""
         for thread in self._threads:
-            thread.join(max(ends_at - monotonic(), 0))
+            if thread.is_alive():
+                thread.join(max(ends_at - monotonic(), 0))
 
     # --- Receiving -----------------------------------------------------------------------------------
 

@@ -180,10 +180,16 @@ class Listener:
         self._thread = threading.Thread(target=self._run, name="halo-webhooks", daemon=True)
 
     def start(self) -> None:
-        """Start listening, if the address is free."""
+        """Start listening, if the address is free; if there is no thread, raise RuntimeError and leave nothing open."""
         self._intake.start()
         self._listening = self._try()
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            if self._listening is not None:
+                self._listening.close()
+            self._intake.close()
+            raise
 
     def close(self, timeout_s: float) -> None:
         """Stop listening; wait at most this long until received requests have been answered."""

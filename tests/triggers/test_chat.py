@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -632,3 +633,21 @@ def test_direct_conversations_are_known_by_service() -> None:
     assert chat_messages.is_direct(ChatServiceName.SLACK, message)
     assert not chat_messages.is_direct(ChatServiceName.SLACK, replace(message, channel="C1"))
     assert not chat_messages.is_direct(ChatServiceName.DISCORD, message)
+
+
+def test_a_bot_that_lacks_a_thread_to_send_does_not_listen(
+    room: ChatRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name == "halo-chat-send-family":
+            raise RuntimeError("can't start new thread")
+        real(thread)
+
+    with monkeypatch.context() as context:
+        context.setattr(threading.Thread, "start", start)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            room.open()
+    until(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("halo-chat-")])
+    room.open()

@@ -46,6 +46,29 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- What a job is given -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("is_free", [True, False])
+def test_without_a_thread_to_listen_nothing_stays_open(
+    door: Door, monkeypatch: pytest.MonkeyPatch, is_free: bool
+) -> None:
+    real = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name == "halo-webhooks":
+            raise RuntimeError("can't start new thread")
+        real(thread)
+
+    other = Door(door.bench)
+    # The door listens at its own place already.
+    other.place = other.place if is_free else door.place
+    with monkeypatch.context() as context:
+        context.setattr(threading.Thread, "start", start)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            other.open()
+    assert sum(thread.name == "halo-webhook-intake" for thread in threading.enumerate()) == 1
+    if is_free:
+        socket.create_server(other.place).close()
+
+
 def test_a_post_is_on_disk_before_it_is_answered(door: Door) -> None:
     token = door.add()
     found = door.post(token, b"\x00 any bytes \xff")
