@@ -293,7 +293,7 @@ class EngineLoop(QObject):
         self._keep_house()
 
     def _find_full_disk(self) -> int:
-        """Report whether the disk is full, after a tick that could be recorded; return when to look again."""
+        """Report whether the disk is full, after a tick that could be recorded; return when to check again."""
         self._faults = 0
         trouble = self._engine.handle.start_waits.trouble(self._clock.now_ms())
         self._tell_trouble(trouble)

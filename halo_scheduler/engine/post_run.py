@@ -362,7 +362,7 @@ class PostRun:
             self._reap(now_ms)
 
     def _reap(self, now_ms: int) -> None:
-        """Reap orphans whenever the engine is awake; look again soon only if some had ended."""
+        """Reap orphans whenever the engine is awake; check again soon only if some had ended."""
         self._reaped_at = now_ms
         self._reap_at = now_ms + _REAP_PAUSE_MS if REAPER.reap(now_ms) else None
 
