@@ -272,11 +272,11 @@ def find_cycle(specs: Mapping[str, JobSpec], starts: Iterable[str]) -> list[str]
     return None
 
 
-def circle_words(names: Sequence[str]) -> str:
-    """Return the names in a cycle for a sentence; of a long cycle only both ends."""
+def circle_fault(names: Sequence[str]) -> str:
+    """Return the refusal of a cycle of jobs, the first one repeated at the end; of a long cycle only both ends."""
     if len(names) > _LONGEST_CIRCLE:
         names = [*names[: _LONGEST_CIRCLE // 2], "…", *names[-_LONGEST_CIRCLE // 2 + 1 :]]
-    return " → ".join(names)
+    return f"{' → '.join(names)}: these jobs would start each other in a loop; remove one of them"
 
 
 def _link(job_id: str, record: JobRecord | None, on: FollowOn) -> ChainLink:

@@ -22,7 +22,7 @@ from halo_scheduler.model import (
     Schedule,
 )
 from halo_scheduler.model.changes import Actor, Change, ChangeKind, changes_of
-from halo_scheduler.rules.chains import ask_instead_of_retry, circle_words, find_cycle
+from halo_scheduler.rules.chains import ask_instead_of_retry, circle_fault, find_cycle
 from halo_scheduler.rules.planning import plan
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -91,10 +91,7 @@ def refuse_chains(
         names = {record.id: record.spec.name for record in others}
         names |= {job_id: spec.name for job_id, spec in given.items()}
         words = [f"{shortened(names[job_id])}{' (in the trash)' * (job_id in removed)}" for job_id in cycle]
-        raise ScheduleError(
-            f"{circle_words(words)}: these jobs would start each other forever; remove one from the cycle",
-            path="followers",
-        )
+        raise ScheduleError(circle_fault(words), path="followers")
 
 
 def _refuse_followers(store: Store, job_id: str, given: Mapping[str, JobSpec], known: Sequence[str]) -> None:

@@ -8,18 +8,18 @@ from typing import Any
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_label, require_whole
-from halo_scheduler.grammar.english import shown
+from halo_scheduler.grammar.english import shortened, shown
 from halo_scheduler.grammar.text import json_text
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
 from halo_scheduler.model.jobs import version_of
 from halo_scheduler.model.settings import MOST_QUIET_TIMES, QuietTime
+from halo_scheduler.rules.chains import circle_fault
 from halo_scheduler.transfer.drafts import (
     MOST_FAULTS,
     Draft,
     Drafts,
     Fault,
     add_fault,
-    circle_fault,
     find_circles,
     too_many_faults,
 )
@@ -151,7 +151,7 @@ class _DocumentReader:
             count += len(members)
             if count > MOST_FAULTS:
                 path = f"jobs[{places[first[0]]}].followers"
-                raise too_many_faults(self._fault_at(circle_fault(first), path))
+                raise too_many_faults(self._fault_at(circle_fault([shortened(name) for name in first]), path))
 
     def _job(self, path: str, data: object) -> Draft | None:
         try:

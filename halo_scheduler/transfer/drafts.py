@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from halo_scheduler.model import Follower, FollowOn, JobSpec, Outcome, StatusRea
 from halo_scheduler.model.codec import Value
 from halo_scheduler.model.messages import Message
 from halo_scheduler.model.settings import QuietTime
-from halo_scheduler.rules.chains import circle_words
 from halo_scheduler.transfer.text_file import FileError, located
 
 MOST_FAULTS = 1_000
@@ -212,12 +211,6 @@ def complete(spec: JobSpec, followers: tuple[Follower, ...], anchor_at: int) -> 
     if not followers and spec.anchor_at == anchor_at:
         return spec
     return replace(spec, followers=followers, anchor_at=anchor_at)
-
-
-def circle_fault(names: Iterable[str]) -> str:
-    """Return the fault for a cycle of jobs; the first job is repeated at the end."""
-    words = circle_words([shortened(name) for name in names])
-    return f"{words}: these jobs would start each other forever; remove one from the cycle"
 
 
 def find_circles(

@@ -10,6 +10,7 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shortened, shown
 from halo_scheduler.model import Follower, JobSpec, Once, Prompt
 from halo_scheduler.model.settings import Settings
+from halo_scheduler.rules.chains import circle_fault
 from halo_scheduler.transfer.drafts import (
     Draft,
     Drafts,
@@ -17,7 +18,6 @@ from halo_scheduler.transfer.drafts import (
     LeftOut,
     NamedFollower,
     add_fault,
-    circle_fault,
     complete,
     find_circles,
     find_meant,
@@ -362,7 +362,7 @@ class _Planner:
         }
         faults: dict[str, ScheduleError] = {}
         for circle, members in find_circles(followers, starts):
-            message = circle_fault(known[job_id].name for job_id in circle)
+            message = circle_fault([shortened(known[job_id].name) for job_id in circle])
             faults |= {job_id: ScheduleError(message, path="followers") for job_id in members}
         return faults
 

@@ -257,7 +257,7 @@ _WORDS: Words = {
     MessageKind.STOPPED_AT_QUIT: "stopped because Halo was quit",
     MessageKind.STOPPED_TO_RESTART: "stopped because its next run was due",
     MessageKind.TIME_LIMIT: "it ran longer than its time limit",
-    MessageKind.FILLED_DISK: "stopped: it filled the disk with its output faster than Halo could shorten that",
+    MessageKind.FILLED_DISK: "stopped: its output filled the disk faster than Halo could shorten it",
     MessageKind.CANCELLED_BEFORE_START: "cancelled by the user before it started",
     MessageKind.HALO_ENDED: "Halo ended while it ran",
     MessageKind.HALO_ENDED_BEFORE_START: "Halo ended before it was started",
@@ -283,7 +283,7 @@ _WORDS: Words = {
         "the prompt has {bytes:,} bytes, but an agent can be given at most {most:,} as an argument; "
         "let it read its standard input or {{prompt_file}}"
     ),
-    MessageKind.NO_SECRETS: "no secrets: {error}",
+    MessageKind.NO_SECRETS: "its secrets cannot be read: {error}",
     MessageKind.QUESTION_OPEN: _question,
     MessageKind.RUN_LIMIT: _run_limit,
     MessageKind.COST_LIMIT: _cost_limit,

@@ -287,7 +287,7 @@ def test_secrets_are_named_but_never_there() -> None:
         (
             "version: 1\njobs:\n"
             + "".join(f"- {{name: j{n}, followers: [j{n ^ 1}]}}\n" for n in range(9_000)),
-            "line 3, jobs[0].followers: j0 → j1 → j0: these jobs would start each other forever;",
+            "line 3, jobs[0].followers: j0 → j1 → j0: these jobs would start each other in a loop;",
         ),
     ],
     ids=range(6),

@@ -265,7 +265,7 @@ def test_a_job_follows_neither_itself_nor_another_twice(followers: tuple[str, ..
 def test_a_cycle_is_refused_with_its_names() -> None:
     jobs = {"c": _spec("c", followers=(Follower(job_id="a"),)), "a": _spec("a")}
     plan = _plan(_draft("a", "b"), _draft("b", "c"), _draft("d"), jobs=jobs)
-    circle = "a → b → c → a: these jobs would start each other forever; remove one from the cycle"
+    circle = "a → b → c → a: these jobs would start each other in a loop; remove one of them"
     assert _faults(plan) == [f"followers: {circle}"] * 2
     assert list(plan.new_ids) == ["d"]
 

@@ -59,7 +59,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
     (
         MessageKind.FILLED_DISK,
         {},
-        "stopped: it filled the disk with its output faster than Halo could shorten that",
+        "stopped: its output filled the disk faster than Halo could shorten it",
     ),
     (MessageKind.CANCELLED_BEFORE_START, {}, "cancelled by the user before it started"),
     (MessageKind.HALO_ENDED, {}, "Halo ended while it ran"),
@@ -107,7 +107,7 @@ SENTENCES: list[tuple[MessageKind, dict[str, Any], str]] = [
             "let it read its standard input or {prompt_file}"
         ),
     ),
-    (MessageKind.NO_SECRETS, {"error": "OSError()"}, "no secrets: OSError()"),
+    (MessageKind.NO_SECRETS, {"error": "OSError()"}, "its secrets cannot be read: OSError()"),
     (MessageKind.NO_WEB_ADDRESS, {"url": "ftp:x"}, "ftp:x is not a valid URL"),
     (
         MessageKind.BAD_HEADER_SECRET,
