@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from halo_scheduler.grammar.english import counted
-from halo_scheduler.grammar.text import shown_spec, whole_line
+from halo_scheduler.grammar.text import exact_line, shown_spec, whole_line
 from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy, Schedule, Several
 from halo_scheduler.model.settings import Agent, QuietTime
 from halo_scheduler.transfer.drafts import MovedState
@@ -138,7 +138,7 @@ def _created(creation: Creation, names: Mapping[str, str], reviewer: Reviewer) -
     off = "" if spec.enabled and state.disabled is None else " (disabled)"
     off += " (paused on the other computer)" if state.paused else ""
     details = [
-        Line(label=f"{label:<8}", text=whole_line(text)) for label, text in _details(spec, names) if text
+        Line(label=f"{label:<8}", text=exact_line(text)) for label, text in _details(spec, names) if text
     ]
     notes = _notes([*creation.draft.notes, *reviewer.notes(spec)])
     return [replace(_item(Sign.NEW, spec.name + off), is_strong=True), *details, *notes]
@@ -211,7 +211,7 @@ def _is_long(value: object) -> bool:
 def _value(value: object) -> str:
     if value is None:
         return "(default)"
-    return whole_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return exact_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _quiet_time(change: QuietTimeChange) -> Line:

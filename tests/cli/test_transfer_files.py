@@ -55,6 +55,13 @@ def _jobs() -> dict[str, Job]:
         return {job.name: job for job in scheduler.list_jobs()}
 
 
+def test_a_preview_keeps_the_blanks_of_commands() -> None:
+    line = "tidy --except 'a  b'"
+    assert line in _halo("import", "-", "--yes", stdin=f"# tidy up\n0 3 * * * {line}\n").stdout
+    changed = _halo("export").stdout.replace("a  b", "a   b")
+    assert f"{line} → tidy --except 'a   b'" in _halo("import", "-", "--yes", stdin=changed).stdout
+
+
 def test_a_crontab_is_imported_from_standard_input() -> None:
     crontab = "MAILTO=me\n# tidy up\n0 3 * * * /opt/tidy\n@reboot /opt/start\n17 * * * * \n"
     refused = _halo("import", "-", "--yes", stdin=crontab)
