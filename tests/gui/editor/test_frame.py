@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,10 @@ def test_control_with_s_or_return_saves(bench: Bench, key: Qt.Key) -> None:
     assert [spec.name for spec in desk.saved] == ["other"]
 
 
+def _is_whole(page: Page) -> bool:
+    return page.horizontalScrollBar().maximum() == 0
+
+
 @pytest.mark.usefixtures("styled")
 def test_in_a_narrow_window_the_pages_are_icons_and_leave_the_room_to_the_fields(
     bench: Bench, qtbot: QtBot
@@ -86,7 +91,8 @@ def test_in_a_narrow_window_the_pages_are_icons_and_leave_the_room_to_the_fields
         desk.editor.turn_to(place)
         page = desk.editor._form.currentWidget()
         assert isinstance(page, Page)
-        qtbot.waitUntil(lambda page=page: page.isVisible() and page.horizontalScrollBar().maximum() == 0)
+        qtbot.waitUntil(page.isVisible)
+        qtbot.waitUntil(partial(_is_whole, page))
     assert desk.pages.width() < wide / 3
     assert desk.pages.item(PageNumber.WHEN).toolTip()
     desk.editor.resize(720, 420)
