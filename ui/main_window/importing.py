@@ -198,6 +198,12 @@ class ImportDialog(QDialog):
     def _show_review(self) -> None:
         found = self._found
         has_faults = found is not None and bool(found.plan.faults)
+        if found is not None:
+            # In a long review they are out of sight.
+            errors = self.tr("{errors}, listed at the end.").format(
+                errors=counted(len(found.plan.faults), "error")
+            )
+            self._error.setText(errors if has_faults else "")
         self._error.setVisible(bool(self._error.text()))
         self._enable.setVisible(found is not None and bool(found.plan.created))
         self._skip.setVisible(found is not None and has_faults and not found.is_empty)

@@ -91,6 +91,7 @@ def test_a_file_is_reviewed_then_imported_paused(
     assert "+ tidy" in _review(dialog)
     assert "/opt/tidy --all" in _review(dialog)
     assert bench.scheduler.list_jobs() == []
+    assert _refusal(dialog) == ""
     assert _button(dialog, "importButton").text() == "Import 2 jobs"
     _button(dialog, "importButton").click()
     qtbot.waitUntil(lambda: not dialog.isVisible())
@@ -116,6 +117,7 @@ def test_errors_keep_everything_out_until_they_are_skipped(
 ) -> None:
     _read(dialog, qtbot, _file(tmp_path, _CRONTAB), _file(tmp_path, "0 25 * * * /opt/never\n", "bad.cron"))
     assert "■" in _review(dialog)
+    assert _refusal(dialog) == "1 error, listed at the end."
     assert not _button(dialog, "importButton").isEnabled()
     _check(dialog, "importSkip").click()
     _button(dialog, "importButton").click()
