@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def open_up_to_date(path: Path, now_ms: int) -> Database:
 
 def open_to_read(path: Path, now_ms: int) -> Database:
     """Open a database as for writing; if it cannot be written, open it read-only as it is."""
+    _require_not_lost(path)
     try:
         return open_up_to_date(path, now_ms)
     except (StoreReadOnlyError, StoreFullError) as error:
@@ -36,6 +38,18 @@ def open_to_read(path: Path, now_ms: int) -> Database:
             raise
         database.refusal = str(error)
         return database
+
+
+def _require_not_lost(path: Path) -> None:
+    """Raise StoreUnavailableError if the database is gone but has backups: an empty one would hide the loss."""
+    if os.path.exists(path):  # noqa: PTH110 - unlike Path.exists, it never raises
+        return
+    from halo_scheduler.store.backup import list_backups  # noqa: PLC0415 - only for a missing database
+
+    if list_backups(path):
+        raise StoreUnavailableError(
+            f"the database {path} is missing; put it back, or restore a backup with: halo backup restore --latest"
+        )
 
 
 def migrate(database: Database, now_ms: int) -> None:

@@ -19,7 +19,7 @@ from halo_scheduler.host.process import own_identity, process_start
 from halo_scheduler.model import NO_DETAILS, HttpRequest, Outcome, WaitingFor
 from halo_scheduler.model.messages import MessageKind, message, text_message
 from halo_scheduler.store import schema
-from halo_scheduler.store.backup import list_backups, restore
+from halo_scheduler.store.backup import back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.store import Store
 
@@ -394,3 +394,16 @@ def test_the_check_sees_this_process_too(path: Path) -> None:
     _lease(path, os.getpid(), own_identity()[1])
     with pytest.raises(StoreUnavailableError):
         Store.open(path, _NOW)
+
+
+def test_a_lost_database_is_not_replaced_by_an_empty_one_to_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "halo.db"
+    database = schema.open_to_read(path, 0)
+    back_up(database, 0)
+    database.close()
+    path.unlink()
+    with pytest.raises(StoreUnavailableError, match="is missing; put it back, or restore a backup"):
+        schema.open_to_read(path, 0)
+    assert not path.exists()
+    schema.open_up_to_date(path, 0).close()
+    schema.open_to_read(path, 0).close()
