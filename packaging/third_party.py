@@ -43,7 +43,8 @@ Inside these packages: Qt 6 in PySide6 (LGPL-3.0-only; its libraries are separat
 APSW (public domain), OpenSSL in cryptography (Apache-2.0), libyaml in PyYAML (MIT).
 
 The packages that need no Python on the machine also contain CPython (PSF-2.0) and what it is linked with; the bundles
-start with PyInstaller's loader (GPL-2.0-or-later with an exception for programs that are bundled with it).
+start with PyInstaller's loader (GPL-2.0-or-later with an exception for programs that are bundled with it). They have
+the licences of Qt and CPython in `_internal/licences`.
 """
 
 
