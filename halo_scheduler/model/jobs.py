@@ -23,6 +23,7 @@ from halo_scheduler.grammar.english import shortened, shown
 from halo_scheduler.grammar.templates import refuse_references
 from halo_scheduler.model.actions import Action, Callback, HttpRequest, Prompt
 from halo_scheduler.model.codec import Value, decode, encode, put
+from halo_scheduler.model.events import Event
 from halo_scheduler.model.plans import Hints
 from halo_scheduler.model.policies import Policy
 from halo_scheduler.model.schedules import (
@@ -309,7 +310,8 @@ class JobSpec(_SpecFields):
 
 def version_of(spec: JobSpec) -> int:
     """Return the oldest version of files that can carry a job."""
-    return 2 if spec.parameters or isinstance(spec.schedule, Several) else 1
+    is_newer = isinstance(spec.schedule, Several | Event) or spec.policy.is_newer
+    return 2 if spec.parameters or is_newer else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -233,6 +233,11 @@ class Policy(Value):
             require_whole("output_limit_bytes", self.output_limit_bytes, 0, MOST_OUTPUT_BYTES)
 
     @property
+    def is_newer(self) -> bool:
+        """Whether it has settings that files of version 1 do not know."""
+        return self.jitter is not None or self.is_jitter_fixed or self.catch_up is CatchUp.ALL
+
+    @property
     def timing(self) -> tuple[object, ...]:
         """What may change the time of a planned run, and which missed runs are caught up."""
         jitter = self.jitter_percent, self.jitter, self.is_jitter_fixed

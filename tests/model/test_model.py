@@ -26,6 +26,7 @@ from halo_scheduler import (
     Limits,
     Manual,
     Once,
+    OnFile,
     Outcome,
     Plan,
     Policy,
@@ -582,6 +583,21 @@ def test_a_spec_carries_the_version_of_its_schema() -> None:
         JobSpec.from_dict(data)
     with pytest.raises(ScheduleError, match="a job must be an object"):
         JobSpec.from_dict([data])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parameters": {"mode": "full"}},
+        {"schedule": Several((Entry(Every("5m")),))},
+        {"schedule": OnFile("~/Inbox")},
+        {"policy": Policy(jitter="1h")},
+        {"policy": Policy(jitter_percent=5, is_jitter_fixed=True)},
+        {"policy": Policy(catch_up=CatchUp.ALL)},
+    ],
+)
+def test_what_the_first_version_does_not_have_carries_the_second(changes: dict[str, Any]) -> None:
+    assert dataclasses.replace(JobSpec(name="job", schedule=Every("5m")), **changes).to_dict()["version"] == 2
 
 
 def test_a_job_is_its_spec_and_its_state() -> None:
