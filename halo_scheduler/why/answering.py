@@ -205,7 +205,7 @@ def _trouble_with_events(store: Store, record: JobRecord, now_ms: int) -> Iterat
             yield f"No message can start it: {why_not}."
     standing = store.watch_troubles.of_job(record.id)
     if standing:
-        yield f"Watching its event fails: {plain_line(standing, _LONGEST_TROUBLE)}."
+        yield f"Trouble with its event: {plain_line(standing, _LONGEST_TROUBLE)}."
         return
     told = store.events.last(record.id, EventKind.WATCH_TROUBLE) if record.spec.events else None
     if told is not None:

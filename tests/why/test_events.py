@@ -69,7 +69,7 @@ def test_trouble_with_watching_an_event_is_explained(bench: Bench) -> None:
     assert "Watching its event last failed at 00:00: /in cannot be read: permission denied." in _said(bench)
     with store.transaction():
         store.watch_troubles.save(("job", ""), "logind does not run", bench.clock.now_ms())
-    assert "Watching its event fails: logind does not run." in _said(bench)
+    assert "Trouble with its event: logind does not run." in _said(bench)
     with store.transaction():
         store.watch_troubles.forget([("job", "")])
     bench.scheduler.update_job("job", schedule=Every("1h"))
