@@ -47,8 +47,8 @@ _THREADS = 24
 _MOST_CONNECTIONS = 100
 _MOST_BODY_BYTES = 1_000_000
 _MOST_HEADER_BYTES = 16 << 10
-# Enough for bodies of any size in chunks of 128 bytes.
-_MOST_BESIDE_CHUNKS_BYTES, _OF_CHUNKS = 8 << 10, 1 / 16
+# Enough for bodies of any size in chunks of 50 bytes.
+_MOST_BESIDE_CHUNKS_BYTES, _OF_CHUNKS = 2 << 10, 1 / 8
 _FOR_HEADER_S, _FOR_BODY_S = 5.0, 20.0
 # When half of the connections are in use.
 _FOR_HEADER_IF_BUSY_S, _FOR_BODY_IF_BUSY_S = 1.0, 5.0
