@@ -10,15 +10,18 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, time
+from itertools import islice
 
 from halo_scheduler.errors import PhraseParseError, ScheduleError
 from halo_scheduler.grammar.checks import require_instant, require_text
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.interval import DAY_MS, SECOND_MS, format_interval, interval_in_words
+from halo_scheduler.grammar.phrases.days import DAY_NAMES
 from halo_scheduler.grammar.phrases.times import TimeOfDay, in_part_of_day, read_duration, read_time
 from halo_scheduler.grammar.phrases.tokens import (
     EXAMPLES,
     LONGEST_PHRASE,
+    TWO_SCHEDULES,
     Cursor,
     TokenKind,
     refusal,
@@ -29,6 +32,7 @@ from halo_scheduler.model.schedules import MOST_SCHEDULES, combine, entries_of, 
 from halo_scheduler.model.time_rules import Dated
 from halo_scheduler.schedule.spoken_dates import day_words, read_day, take_calendar, take_span
 from halo_scheduler.schedule.spoken_events import EVENT_EXAMPLES, read_event, split_phrases
+from halo_scheduler.schedule.spoken_repairs import repaired_phrases
 from halo_scheduler.schedule.spoken_rules import read_rule
 from halo_scheduler.schedule.spoken_sources import take_sources
 
@@ -46,8 +50,9 @@ _MANUAL = (
     "on demand",
     "never",
 )
-_REPEATED_HOUR = re.compile(r",?\s*also in a repeated hour", re.IGNORECASE)
 _MOST_SUGGESTIONS = 3
+# Each is read to see whether it is understood.
+_MOST_REPAIRS = 5
 _EVENTS = ("when", "whenever", "if")
 _AFTER = re.compile(
     r"after (the |each |every )?(it|job|run|previous run|last run|one|previous one|last one)?"
@@ -79,16 +84,19 @@ def parse_schedule(
 def _parse_part(text: str, now_ms: int, timezone: str | None, country: str | None) -> Schedule | Several:
     def is_understood(phrase: str) -> bool:
         with suppress(ScheduleError):
-            return bool(_read_part(phrase, now_ms, timezone, country))
+            parts = split_phrases(phrase)
+            return bool(parts) and all(_read_part(part, now_ms, timezone, country) for part in parts)
         return False
 
     try:
         return _read_part(text, now_ms, timezone, country)
     except PhraseParseError as error:
-        repaired = (f"{text} at 9:00", _REPEATED_HOUR.sub("", text))
-        nearest = [phrase for phrase in repaired if is_understood(phrase)]
+        today = local_time(now_ms, timezone).date()
+        nearest = list(filter(is_understood, islice(repaired_phrases(text, today), _MOST_REPAIRS)))
         others = [phrase for phrase in error.suggestions if phrase in EXAMPLES or is_understood(phrase)]
-        advice = (*nearest, *others)[:_MOST_SUGGESTIONS]
+        if nearest:
+            others = [phrase for phrase in others if phrase not in (*EXAMPLES, TWO_SCHEDULES)]
+        advice = tuple(dict.fromkeys((*nearest, *others)))[:_MOST_SUGGESTIONS]
         if advice == error.suggestions:
             raise
         raise refusal(error.phrase, error.fault, *advice) from None
@@ -128,7 +136,7 @@ def _parse_words(
         return _without_zone(cursor, zone, Manual())
     if cursor.peek().text in _EVENTS:
         raise cursor.refusal("this event is not understood", *EVENT_EXAMPLES)
-    if (relative := _from_now(cursor, now_ms) or _after(cursor)) is not None:
+    if (relative := _from_now(cursor, now_ms) or _after(cursor, now_ms)) is not None:
         return _without_zone(cursor, zone, relative)
     if (once := read_once(cursor, now_ms, zone or timezone, has_zone=zone is not None)) is not None:
         return once
@@ -141,6 +149,8 @@ def _split_zone(text: str) -> tuple[str, str | None]:
     if match is None:
         return text, None
     name = match["name"] or match["plain"]
+    if name.partition("/")[0].lower() in DAY_NAMES:
+        return text, None
     for spelling in (name, name.title(), name.upper()):
         with suppress(ScheduleError):
             find_zone(spelling)
@@ -168,15 +178,24 @@ def _from_now(cursor: Cursor, now_ms: int) -> Once | None:
         cursor.accept_all("from now")
         if cursor.is_over:
             return Once(require_instant("", now_ms + ahead_ms))
-        raise cursor.token_refusal()
+        if ahead_ms % DAY_MS:
+            raise cursor.token_refusal()
     cursor.position = start
     return None
 
 
-def _after(cursor: Cursor) -> After | None:
+def _after(cursor: Cursor, now_ms: int) -> After | Once | None:
+    """Read "5 minutes after it finishes", "5 minutes from now"; refuse "5 minutes"."""
     start = cursor.position
-    cursor.accept("every")
+    is_every = bool(cursor.accept("every"))
     pause_ms = read_duration(cursor)
+    if pause_ms is not None and not is_every:
+        if cursor.accept_all("from now") and cursor.is_over:
+            return Once(require_instant("", now_ms + pause_ms))
+        if cursor.is_over:
+            length = interval_in_words(pause_ms)
+            fault = "it is not clear whether that is once or repeatedly"
+            raise cursor.refusal(fault, f"every {length}", f"in {length}")
     if pause_ms is not None and cursor.peek().text == "after":
         words = []
         while not cursor.is_over:
@@ -203,9 +222,10 @@ def read_once(cursor: Cursor, now_ms: int, timezone: str | None, *, has_zone: bo
     at = _time(cursor)
     cursor.accept(",")
     today = local_time(now_ms, timezone).date()
-    is_today = cursor.peek().text in ("today", "tonight")
+    is_today = cursor.peek().text in ("today", "tonight", "this")
     part = "night" if cursor.peek().text == "tonight" else ""
     day = read_day(cursor, today)
+    is_today = is_today and day == today
     if day is None:
         if is_once:
             raise cursor.refusal("the date is missing", "today at 18:00", "24 Dec 2026 at 18:00")

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 
 from halo_scheduler.errors import PhraseParseError
 from halo_scheduler.grammar.cron_writing import DayTables, TimeTables, write_cron
-from halo_scheduler.grammar.english import MONTHS, WEEKDAYS, ordinal
+from halo_scheduler.grammar.english import MONTHS, WEEKDAYS, listed, ordinal
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, SECOND_MS, format_interval, interval_in_words
 from halo_scheduler.grammar.phrases.days import Days
 from halo_scheduler.grammar.phrases.times import TimeOfDay, in_part_of_day, require_clear
-from halo_scheduler.grammar.phrases.tokens import Cursor
+from halo_scheduler.grammar.phrases.tokens import TWO_SCHEDULES, Cursor
 from halo_scheduler.model import Cron, Every, Schedule, Several
 from halo_scheduler.model.schedules import combine
 from halo_scheduler.schedule.spoken_fields import pace_tables, pace_within, tables_of_times
+
+_EARLY_HOURS = range(5)
 
 
 @dataclass
@@ -30,6 +32,9 @@ class Rule:
     in_repeated_hour: bool = False
     part_of_day: str = ""
     days: Days = field(default_factory=Days)
+    excluded_weekdays: set[int] = field(default_factory=set)
+    is_all_but: bool = False
+    """Whether weekdays are excluded from every day."""
 
 
 def build_schedule(cursor: Cursor, rule: Rule, timezone: str | None) -> Schedule | Several:
@@ -37,10 +42,14 @@ def build_schedule(cursor: Cursor, rule: Rule, timezone: str | None) -> Schedule
     return _Builder(cursor, rule, timezone).build()
 
 
+def _are_sides(days: Days) -> bool:
+    """Return whether "and" joins two clauses with days of the same months."""
+    has_clauses = len(days.parts) > 1 and len(set(days.parts)) == 1
+    return has_clauses and not (days.match_both and days.names_dates)
+
+
 def two_schedules(cursor: Cursor) -> PhraseParseError:
-    return cursor.refusal(
-        "there are two schedules; separate them with a semicolon", "every day at 9:00; every Monday at 10:30"
-    )
+    return cursor.refusal("there are two schedules; separate them with a semicolon", TWO_SCHEDULES)
 
 
 def _require_clear_days(cursor: Cursor, days: Days, time: str) -> None:
@@ -55,10 +64,8 @@ def _require_clear_days(cursor: Cursor, days: Days, time: str) -> None:
                 f"next {name} at {time}",
             )
     if days.has_dates and not (days.is_monthly or days.months or days.match_both):
-        date = min(days.dates, default=1)
-        raise cursor.refusal(
-            "it is not clear in which month", f"on the {ordinal(date)} of every month at {time}"
-        )
+        dates = [f"the {ordinal(date)}" for date in sorted(days.dates)] + ["the last day"] * days.last_day
+        raise cursor.refusal("it is not clear in which month", f"on {listed(dates)} of every month at {time}")
     if days.dates and len(days.months) == 1 and not (days.last_day or days.is_yearly or days.match_both):
         date, month = min(days.dates), MONTHS[min(days.months) - 1]
         raise cursor.refusal(
@@ -72,7 +79,7 @@ def _require_clear_days(cursor: Cursor, days: Days, time: str) -> None:
         )
     if len(days.parts) > 1 and not days.is_either:
         raise two_schedules(cursor)
-    if days.is_either and (len(days.parts) < 2 or len(set(days.parts)) > 1 or days.match_both):  # noqa: PLR2004 - "and" joins two sides
+    if days.is_either and not _are_sides(days):
         raise two_schedules(cursor)
     if days.is_daily and (days.has_dates or days.has_weekdays):
         raise cursor.refusal(
@@ -93,9 +100,14 @@ class _Builder:
 
     def build(self) -> Schedule | Several:
         rule, cursor = self._rule, self._cursor
+        self._exclude_weekdays()
         if rule.part_of_day:
+            self._require_clear_night()
             rule.times = [in_part_of_day(cursor, time, rule.part_of_day) for time in rule.times]
-        _require_clear_days(cursor, self._days, rule.times[0].text if rule.times else "9:00")
+        first = rule.times[0].text if rule.times else "9:00"
+        if (rule.pace_ms or 0) > DAY_MS and self._days.has_weekdays:
+            raise self._several_days(rule.pace_ms or 0, first)
+        _require_clear_days(cursor, self._days, first)
         self._require_effects()
         if rule.fields is not None:
             return self._of_tables([self._field_tables(rule.fields)])
@@ -106,6 +118,29 @@ class _Builder:
         if rule.pace_ms is not None:
             return self._at_pace(rule.pace_ms)
         return self._without_time()
+
+    def _require_clear_night(self) -> None:
+        """Ask on which day "Sunday night at 1" is."""
+        early = [time for time in self._rule.times if time.hour in (*_EARLY_HOURS, 12)]
+        if self._rule.part_of_day == "night" and self._days.weekdays and early:
+            hour, weekday = early[0].hour % 12, min(self._days.weekdays)
+            raise self._cursor.refusal(
+                "it is not clear on which day that night is",
+                f"every {WEEKDAYS[weekday]} at {hour}:00",
+                f"every {WEEKDAYS[(weekday + 1) % 7]} at {hour}:00",
+            )
+
+    def _exclude_weekdays(self) -> None:
+        """Take "except Sundays" as the other days of the week."""
+        days, excluded = self._days, self._rule.excluded_weekdays
+        if not excluded:
+            return
+        named = days.weekdays or set(range(7))
+        is_of_month = days.has_dates or days.nth_weekdays or days.last_weekdays
+        is_unclear = self._rule.is_all_but and (days.weekdays or self._has_pace)
+        if is_of_month or is_unclear or not excluded < named:
+            raise self._cursor.refusal("these days cannot be excluded", "every day at 9:00, not on Sundays")
+        days.weekdays, days.single_weekday = named - excluded, None
 
     def _field_tables(self, tables: TimeTables) -> TimeTables:
         rule = self._rule
@@ -175,10 +210,11 @@ class _Builder:
         return self._of_tables(tables_of_times(rule.times))
 
     def _several_days(self, pace_ms: int, first: str) -> PhraseParseError:
+        weekdays = [f"every {WEEKDAYS[weekday]} at {first}" for weekday in sorted(self._days.weekdays)[:1]]
         return self._cursor.refusal(
-            "only an interval without a time of day can count several days",
+            "only an interval without weekdays and times can count several days",
             f"every {interval_in_words(pace_ms)}",
-            f"every day at {first}",
+            *(weekdays or [f"every day at {first}"]),
         )
 
     def _missing_days(self, first: str) -> PhraseParseError:

@@ -9,12 +9,15 @@ from datetime import date, datetime, time, timedelta
 
 from halo_scheduler.errors import PhraseParseError, ScheduleError
 from halo_scheduler.grammar.english import WEEKDAYS, short_date
+from halo_scheduler.grammar.interval import DAY_MS
+from halo_scheduler.grammar.phrases.times import PARTS_OF_DAY, read_duration
 from halo_scheduler.grammar.phrases.tokens import MONTH_WORDS, WEEKDAY_WORDS, Cursor, TokenKind
 from halo_scheduler.model.calendars import DAY_GROUPS, Calendar, Shift
 
 _DAYS_AHEAD = {"today": 0, "tonight": 0, "tomorrow": 1}
 _YEAR_DIGITS = 4
 _WEEK = 7
+_MOST_AHEAD_MS = 10_000 * DAY_MS
 _FIRST_YEAR, _LAST_YEAR = 1970, 9998
 _FROM = ("from", "starting", "beginning")
 _UNTIL = ("until", "till", "through", "ending")
@@ -92,14 +95,25 @@ def _full_day(cursor: Cursor, today: date, opening: str = "from") -> date | None
 
 
 def _without_year(cursor: Cursor, today: date, named: tuple[int, int], opening: str) -> PhraseParseError:
-    day, month = named
+    if (ahead := _next_date(today, *named)) is None:
+        return cursor.refusal("there is no such date", "every day at 9:00 until 31 Dec 2026")
+    return cursor.refusal("the year is missing", f"every day at 9:00 {opening} {day_words(ahead)}")
+
+
+def _next_date(today: date, day: int, month: int) -> date | None:
     for year in range(today.year, today.year + 9):  # 29 February may be eight years ahead.
         with suppress(ValueError):
             if (ahead := date(year, month, day)) >= today:
-                return cursor.refusal(
-                    "the year is missing", f"every day at 9:00 {opening} {day_words(ahead)}"
-                )
-    return cursor.refusal("there is no such date", "every day at 9:00 until 31 Dec 2026")
+                return ahead
+    return None
+
+
+def with_year(words: str, today: date) -> str:
+    """Return a day without a year, like "24 Dec", as the next such day: "24 Dec 2026"; or the words as they are."""
+    cursor = Cursor(words)
+    day, month = _day_and_month(cursor)
+    ahead = None if day is None or month is None else _next_date(today, day, month)
+    return words if ahead is None else day_words(ahead)
 
 
 def _day_and_month(cursor: Cursor) -> tuple[int | None, int | None]:
@@ -125,7 +139,7 @@ def take_calendar(
     while not cursor.is_over:
         at = cursor.position
         kind = _opening(cursor)
-        found = _listed_days(cursor, today) if kind else []
+        found = _listed_days(cursor, today, kind) if kind else []
         moves = _shift(cursor) if not found else None
         if not found and moves is None:
             cursor.position = at + 1
@@ -149,11 +163,11 @@ def _opening(cursor: Cursor) -> str:
     return "not" if is_excluding else ""
 
 
-def _listed_days(cursor: Cursor, today: date) -> list[str]:
+def _listed_days(cursor: Cursor, today: date, kind: str) -> list[str]:
     """Read "weekends, 24 Dec 2026 or 2027-01-01"."""
     found: list[str] = []
     end = cursor.position
-    while (item := _listed_day(cursor, today)) is not None:
+    while (item := _listed_day(cursor, today, f"{kind} on")) is not None:
         found.append(item)
         end = cursor.position
         cursor.accept(",")
@@ -163,12 +177,12 @@ def _listed_days(cursor: Cursor, today: date) -> list[str]:
     return found
 
 
-def _listed_day(cursor: Cursor, today: date) -> str | None:
+def _listed_day(cursor: Cursor, today: date, opening: str) -> str | None:
     if group := cursor.accept(*DAY_GROUPS):
         return group
     if (mark := cursor.take_kind(TokenKind.SOURCE)) is not None:
         return cursor.sources[mark.text]
-    day = _full_day(cursor, today, "until")
+    day = _full_day(cursor, today, opening)
     return None if day is None else day.isoformat()
 
 
@@ -191,6 +205,11 @@ def read_day(cursor: Cursor, today: date) -> date | None:
         return today + timedelta(days=ahead)
     if cursor.accept_all("the day after tomorrow") or cursor.accept_all("day after tomorrow"):
         return today + timedelta(days=2)
+    if cursor.peek().text == "this" and cursor.peek(1).text in PARTS_OF_DAY:
+        cursor.take()
+        return today
+    if (ahead := _days_ahead(cursor)) is not None:
+        return today + timedelta(days=ahead)
     cursor.accept("on")
     if (token := cursor.take_kind(TokenKind.DATE)) is not None:
         return _numeric_date(cursor, token.text)
@@ -198,6 +217,16 @@ def read_day(cursor: Cursor, today: date) -> date | None:
     if found is None:
         cursor.position = start
     return found
+
+
+def _days_ahead(cursor: Cursor) -> int | None:
+    """Read "in 2 days"; other lengths of time are left to other clauses."""
+    start = cursor.position
+    ahead_ms = read_duration(cursor) if cursor.accept("in") else None
+    if ahead_ms is not None and ahead_ms % DAY_MS == 0 and ahead_ms <= _MOST_AHEAD_MS:
+        return ahead_ms // DAY_MS
+    cursor.position = start
+    return None
 
 
 def _coming_weekday(cursor: Cursor, today: date) -> date | None:

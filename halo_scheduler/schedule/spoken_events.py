@@ -37,19 +37,19 @@ _HAPPENINGS = {
     SessionEvent.LOGIN: r"log-?in|log-?on|i\s+log\s+in|logging\s+in",
     SessionEvent.BOOT: rf"boot|reboot|start-?up|{_COMPUTER}\s+(?:starts(?:\s+up)?|boots(?:\s+up)?)",
     SessionEvent.WAKE: rf"wake(?:-?up)?|waking\s+up|resume|{_COMPUTER}\s+wakes(?:\s+up)?",
-    SessionEvent.UNLOCK: r"unlock|the\s+screen\s+is\s+unlocked|i\s+unlock\s+the\s+screen",
+    SessionEvent.UNLOCK: r"unlock|the\s+screen\s+is\s+unlocked|i\s+unlock(?:\s+the\s+screen)?",
     SessionEvent.NETWORK: (
-        r"network|(?:the\s+)?network\s+(?:comes\s+up|is\s+up|is\s+there|connects)|"
+        r"network|online|(?:the\s+)?network\s+(?:comes\s+up|is\s+up|is\s+there|connects)|"
         rf"(?:i\s+am|{_COMPUTER}\s+is)\s+online"
     ),
-    SessionEvent.MAINS: rf"(?:mains|ac)\s+power|{_COMPUTER}\s+is\s+plugged\s+in|the\s+charger\s+is\s+plugged\s+in",
+    SessionEvent.MAINS: rf"(?:mains|ac)\s+power|(?:(?:{_COMPUTER}|the\s+charger)\s+is\s+)?plugged\s+in",
 }
 _SESSION = {
     event: re.compile(rf"(?:{_WHEN}|at|on|after|(?P<delay>.+)\s+after)\s+(?:{words})", re.IGNORECASE)
     for event, words in _HAPPENINGS.items()
 }
 _WEBHOOK = re.compile(
-    rf"(?:by|on|per)\s+(?:a\s+)?webhook|webhook|{_WHEN}\s+(?:its|the|a)\s+webhook\s+is\s+called",
+    rf"(?:by|on|per)\s+(?:a\s+)?webhook|webhook|{_WHEN}\s+(?:(?:its|the|a)\s+)?webhook\s+is\s+called",
     re.IGNORECASE,
 )
 _PERSON = re.compile(PERSON_PATTERN, re.ASCII)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from halo_scheduler.grammar.english import WEEKDAYS, ordinal
+from halo_scheduler.grammar.english import MONTHS, WEEKDAYS, listed, ordinal
 from halo_scheduler.grammar.interval import HOUR_MS
-from halo_scheduler.grammar.phrases.days import read_days
+from halo_scheduler.grammar.phrases.days import DAY_NAMES, Days, read_days
 from halo_scheduler.grammar.phrases.times import (
     PARTS_OF_DAY,
     UNITS,
@@ -19,6 +19,17 @@ from halo_scheduler.schedule.spoken_building import Rule, build_schedule, two_sc
 from halo_scheduler.schedule.spoken_fields import read_fields
 
 _HOUR_WORDS = ("the", "every", "each")
+_QUARTERS = "on the 1st of January, April, July and October at 9:00"
+_OPEN_WORDS = {
+    "times": ("at 9:00, 13:00 and 17:00 every day", "every 8 hours"),
+    "twice": ("at 9:00 and 17:00 every day", "every Monday and Thursday at 9:00"),
+    "biweekly": ("every 14 days", "every Monday and Thursday at 9:00"),
+    "quarterly": (_QUARTERS,),
+    "except": ("every day at 9:00, not on weekends", "every day at 9:00, not on Sundays"),
+    "starting": ("every 2 hours from 8:00 to 18:00",),
+    "beginning": ("every 2 hours from 8:00 to 18:00",),
+}
+"""Words that do not say when, and phrases that do."""
 
 
 def read_rule(cursor: Cursor, timezone: str | None) -> Schedule | Several:
@@ -45,13 +56,24 @@ def _begins_another(cursor: Cursor) -> bool:
 
 def _clause(cursor: Cursor, rule: Rule) -> bool:
     return (
-        _class_words(cursor, rule)
+        _excluded(cursor, rule)
+        or _class_words(cursor, rule)
         or _past(cursor, rule)
         or _every(cursor, rule)
         or _span(cursor, rule)
         or _times(cursor, rule)
         or read_days(cursor, rule.days)
+        or _refuse_open_word(cursor)
     )
+
+
+def _refuse_open_word(cursor: Cursor) -> bool:
+    word = cursor.peek().text
+    if cursor.accept("times") or cursor.peek(1).text in ("times", "x"):
+        word = "times"
+    if word in _OPEN_WORDS:
+        raise cursor.refusal(f"“{word}” leaves the times open", *_OPEN_WORDS[word])
+    return False
 
 
 def _class_words(cursor: Cursor, rule: Rule) -> bool:
@@ -63,14 +85,38 @@ def _class_words(cursor: Cursor, rule: Rule) -> bool:
         rule.clock_words = words
     elif cursor.accept("hourly"):
         _set_pace(cursor, rule, HOUR_MS)
-    elif cursor.accept("twice", "fortnightly", "biweekly", "quarterly", "except", "starting", "beginning"):
-        word = cursor.peek(-1).text
-        raise cursor.refusal(
-            f"“{word}” leaves the times open", "at 9:00 and 17:00 every day", "every 14 days"
-        )
+    elif part := _part_of_days(cursor):
+        _set_part_of_day(cursor, rule, part)
     else:
         return False
     return True
+
+
+def _part_of_days(cursor: Cursor) -> str:
+    """Take "morning" in "every Monday morning"."""
+    is_after_days = cursor.position > 0 and cursor.peek(-1).text in DAY_NAMES
+    return cursor.accept(*PARTS_OF_DAY) if is_after_days else ""
+
+
+def _says_every_day_twice(cursor: Cursor) -> bool:
+    before = [cursor.peek_at(position).text for position in range(cursor.position)]
+    return before.count("daily") + before.count("day") > 1
+
+
+def _excluded(cursor: Cursor, rule: Rule) -> bool:
+    """Read "except Sundays", "not on Mondays and Fridays"."""
+    start = cursor.position
+    days = Days()
+    if (cursor.accept("except") or cursor.accept_all("not on")) and read_days(cursor, days):
+        days.single_weekday, days.parts = None, []
+        if days == Days(weekdays=days.weekdays) and not _says_every_day_twice(cursor):
+            rule.excluded_weekdays |= days.weekdays
+            # What else says "every day" is refused beside these days.
+            rule.is_all_but = rule.days.is_daily
+            rule.days.is_daily = False
+            return True
+    cursor.position = start
+    return False
 
 
 def _past(cursor: Cursor, rule: Rule) -> bool:
@@ -111,6 +157,11 @@ def _every(cursor: Cursor, rule: Rule) -> bool:
         return True
     if read_days(cursor, rule.days, after_every=True):
         return True
+    if (number := cursor.number()) is not None and cursor.is_over:
+        raise cursor.refusal(
+            f"the unit after {number} is missing", f"every {number} minutes", f"every {number} hours"
+        )
+    cursor.position = start + 1
     raise cursor.token_refusal()
 
 
@@ -124,6 +175,7 @@ def _counted_pace(cursor: Cursor, rule: Rule) -> bool:
         unit_ms = cursor.accept_from(UNITS)
         if unit_ms is None:
             cursor.position = start
+            _refuse_counted_months(cursor)
             if cursor.peek().text == "other":
                 raise cursor.refusal(
                     "every other one of these is not supported", "every 2 days", "every 14 days"
@@ -159,7 +211,7 @@ def _ordinal(cursor: Cursor) -> int | None:
 def _require_no_weekday(cursor: Cursor, step: int) -> None:
     """Ask about "every second Friday": of the month, or in every other week."""
     weekday = WEEKDAY_WORDS.get(cursor.peek().text)
-    if weekday is None or cursor.peek(1).text in ("of", "in"):
+    if weekday is None or step == 1 or cursor.peek(1).text in ("of", "in"):
         return
     name = WEEKDAYS[weekday]
     raise cursor.refusal(
@@ -180,17 +232,31 @@ def _period(cursor: Cursor, rule: Rule) -> bool:
     elif cursor.accept("year"):
         days.is_yearly = True
     elif part := cursor.accept(*PARTS_OF_DAY):
-        if rule.part_of_day:
-            raise two_schedules(cursor)
-        rule.part_of_day = part
+        _set_part_of_day(cursor, rule, part)
     else:
-        if cursor.peek().text == "months" or cursor.peek(1).text in ("months", "years"):
-            raise cursor.refusal(
-                "name the months instead of counting them",
-                "on the 1st of January, April, July and October at 9:00",
-            )
+        _refuse_counted_months(cursor)
         return False
     return True
+
+
+def _refuse_counted_months(cursor: Cursor) -> None:
+    """Suggest the months of "every 3 months", "every other month", "every quarter"."""
+    start = cursor.position
+    step = (
+        2 if cursor.accept("other") else cursor.accept_from(ORDINALS) or _ordinal(cursor) or cursor.number()
+    )
+    if unit := cursor.accept("month", "months", "quarter", "year", "years"):
+        step = 3 if unit == "quarter" else 12 if unit.startswith("year") else step or 1
+        names = listed(MONTHS[::step])
+        dates = "1 January every year" if step >= len(MONTHS) else f"the 1st of {names}"
+        raise cursor.refusal("name the months instead of counting them", f"on {dates} at 9:00")
+    cursor.position = start
+
+
+def _set_part_of_day(cursor: Cursor, rule: Rule, part: str) -> None:
+    if rule.part_of_day:
+        raise two_schedules(cursor)
+    rule.part_of_day = part
 
 
 def _set_pace(cursor: Cursor, rule: Rule, pace_ms: int) -> None:
@@ -202,7 +268,9 @@ def _set_pace(cursor: Cursor, rule: Rule, pace_ms: int) -> None:
 def _span(cursor: Cursor, rule: Rule) -> bool:
     """Read "between 8 and 18", "from 9:00 to 17:45", "from 00:15", "8-18"."""
     start = cursor.position
-    opening = cursor.accept("between", "from")
+    opening = cursor.accept("between", "from") or (cursor.accept("starting", "beginning") and "from")
+    if opening == "from":
+        cursor.accept("at", "from")
     first = read_time(cursor) if opening or _is_time_range(cursor) else None
     if first is None:
         cursor.position = start

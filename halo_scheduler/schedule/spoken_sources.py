@@ -20,7 +20,8 @@ _BUSINESS = re.compile(
     r"(?:(?P<every>(?:every|each)\s+)|(?:the\s+)?(?P<nth>\w+)\s+)?(?:(?:business|working)\s+days?|workdays?)\b",
     re.IGNORECASE,
 )
-_OF_MONTH = re.compile(r"\s+of\s+(?:the|each|every)\s+month\b", re.IGNORECASE)
+_WORK_DAYS = re.compile(r"(?:(?:business|working)\s+|work)day(s?)\b", re.IGNORECASE)
+_OF_MONTH = re.compile(r"\s+of\s+(?:(?:the|an?|each|every)\s+)?month\b", re.IGNORECASE)
 _LISTED = re.compile(r"\b(?:only\s+on|not\s+on|except)\b", re.IGNORECASE)
 _PLACE = re.compile(r"\s+(?i:in|of|for)\s+|\s+(?=[A-Z]{2}(?:-\w+)?\b)")
 _NAME_END = re.compile(r"\s*[,;0-9]|\s+(?:at|on|from|until|moved|or|and)\b")
@@ -138,9 +139,17 @@ class _Reader:
         if self._country is not None:
             return self._country, at
         which = "not" if kind is SourceKind.HOLIDAYS else "only"
-        fault = f"it is not clear in which country {kind} are meant"
+        named = (_HOLIDAYS if kind is SourceKind.HOLIDAYS else _BUSINESS).sub(
+            r"\g<0> in Germany", self._phrase, count=1
+        )
         usual = ("every weekday at 9:00",) if kind is SourceKind.BUSINESS_DAYS else ()
-        raise self._refusal(fault, f"every day at 9:00, {which} on {kind} in Germany", *usual)
+        raise self._refusal(
+            f"it is not clear in which country {kind} are meant",
+            named,
+            *(_WORK_DAYS.sub(r"weekday\1", self._phrase) for _ in usual),
+            f"every day at 9:00, {which} on {kind} in Germany",
+            *usual,
+        )
 
     def _refuse_unknown(self, name: str) -> None:
         """Refuse the name of an unknown place; other words are left to other clauses."""

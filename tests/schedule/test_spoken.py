@@ -261,8 +261,9 @@ def test_business_days_without_a_country_may_be_weekdays() -> None:
     with pytest.raises(PhraseParseError) as refusal:
         parse_schedule("workdays at 8:30", now_ms=_NOW)
     assert refusal.value.suggestions == (
+        "workdays in Germany at 8:30",
+        "weekdays at 8:30",
         "every day at 9:00, only on business days in Germany",
-        "every weekday at 9:00",
     )
 
 
@@ -295,6 +296,9 @@ _NOT_HERE = "is not understood"
         ("at every foo minute", _NOT_HERE),
         ("at every 99th minute", _NOT_HERE),
         ("also in a repeated hour", "the phrase ends too early"),
+        (" ; ", "say when the job runs"),
+        ("every hour on the hour on the clock", _TWO_SCHEDULES),
+        ("every 90 minutes on the hour", "“on the hour” has no effect"),
         ("every 0.5 seconds", "whole seconds"),
         ("at 8:00, 10:00 … every day", "the last time after … is missing"),
         ("at 8:00, 10:00 … 17:00 every day", "not evenly spaced"),
@@ -349,6 +353,7 @@ def test_the_phrase_itself_is_suggested_if_one_clause_makes_it_clear(phrase: str
     ("phrase", "meaning"),
     [
         ("on the 5th at 9:00 of each month", Cron("0 9 5 * *")),
+        ("on the 5th, at 9:00 of each month", Cron("0 9 5 * *")),
         ("24 Dec 2026 at 18:00 GMT", Once("2026-12-24T18:00:00+00:00")),
         ("at every second minute of hour 9", Cron("*/2 9 * * *")),
         ("at every 3rd minute of every 2nd hour", Cron("*/3 */2 * * *")),

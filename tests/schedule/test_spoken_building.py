@@ -179,10 +179,10 @@ _STRAY = (
     *("hour", "9", "17", "2027", "+", "-", "(", "#", "xyzzy"),
     *("in a repeated hour", "if possible", "except on holidays", "for a week", "5 times", "in even months"),
 )
-# A word that says what the phrase says anyway, or the first time of a list that has it.
+# A word that says what the phrase says anyway, the first time of a list that has it, or a sign that joins a list.
 _SAYS_THE_SAME = re.compile(
     r"and also|, (on )?(9|17)\b|(from|half past|quarter past|quarter to) |"
-    r"first.*1st|1st.*first|every first hour|\b(9|17)\b.*\b\3\b"
+    r"first.*1st|1st.*first|every first hour|\b(9|17)\b.*\b\3\b| \+ (wed|fri)"
 )
 
 

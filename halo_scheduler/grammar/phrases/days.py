@@ -24,6 +24,8 @@ _GROUPS = {
     "weekend": (0, 6),
     "weekends": (0, 6),
 }
+DAY_NAMES = frozenset(_GROUPS) | frozenset(WEEKDAY_WORDS) | frozenset(WEEKDAY_PLURALS)
+"""The words that name days of the week."""
 _TO = ("to", "through", "thru", "till", "until", "–", "-")
 
 
@@ -36,6 +38,8 @@ class Days:
     is_yearly: bool = False
     is_weekly: bool = False
     match_both: bool = False
+    names_dates: bool = False
+    """Whether a clause names dates; those of "if that is the 13th" only limit other days."""
     is_either: bool = False
     weekdays: set[int] = field(default_factory=set)
     nth_weekdays: set[tuple[int, int]] = field(default_factory=set)
@@ -80,6 +84,7 @@ def read_days(cursor: Cursor, days: Days, *, after_every: bool = False) -> bool:
 
 def _named_days(cursor: Cursor, days: Days, *, after_every: bool) -> bool:
     before, days.months = days.months, set()
+    had_dates = days.has_dates
     is_named = (
         _weekdays(cursor, days, after_every=after_every)
         or _dates_of_month(cursor, days)
@@ -87,6 +92,7 @@ def _named_days(cursor: Cursor, days: Days, *, after_every: bool) -> bool:
     )
     if is_named:
         days.parts.append(frozenset(days.months))
+        days.names_dates |= days.has_dates and not had_dates
     days.months |= before
     return is_named
 
@@ -151,7 +157,8 @@ def _weekdays(cursor: Cursor, days: Days, *, after_every: bool) -> bool:
 
 def _further_weekdays(cursor: Cursor) -> set[int] | None:
     before = cursor.position
-    if cursor.accept(",", "and", "&"):
+    is_next = all(cursor.peek(ahead).text in WEEKDAY_WORDS for ahead in (-1, 0))
+    if is_next or cursor.accept(",", "and", "&"):
         cursor.accept("and")
         cursor.accept("on")
         cursor.accept("every", "each")

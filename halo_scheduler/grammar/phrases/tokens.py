@@ -34,7 +34,24 @@ _PLAIN = (
     (re.compile(r"—"), "–"),
     (re.compile(r"\b([ap])\.?m\b\.?"), r"\1m"),
     (re.compile(r"(?<=[0-9])t(?=[0-9])"), " "),
+    (re.compile(r"[.!]+$"), ""),
+    (re.compile(r"\beveryday\b"), "every day"),
+    (re.compile(r"\bnightly\b"), "every night"),
+    (re.compile(r"\bhalf-hour\b"), "half hour"),
+    (re.compile(r"\bhalf[ -]hourly\b"), "every half hour"),
+    (re.compile(r"\bevery fortnight\b|\bfortnightly\b"), "every 2 weeks"),
+    (re.compile(r"\b12 (noon|midnight)\b"), r"\1"),
+    (re.compile(r"\bof (?:a )?month\b"), "of the month"),
+    # "mon/wed" and "sat + sun" are lists.
+    (re.compile(r"(?<=[a-z])(?: ?\+ ?|/)(?=(?:mon|tue|wed|thu|fri|sat|sun))"), ", "),
+    (re.compile(r"(?<=[ap]m)/(?=[0-9])"), ", "),
+    # After "at" or before "am", 9.30, 9h30 and 0930 are times.
+    (re.compile(r"(?<=\bat )([0-9]{1,2})[.h]([0-9]{2})\b(?![.:])"), r"\1:\2"),
+    (re.compile(r"\b([0-9]{1,2})\.([0-9]{2})(?= ?[ap]m\b)"), r"\1:\2"),
+    (re.compile(r"(?<=\bat )([0-9]{1,2}) ?h\b"), r"\1:00"),
+    (re.compile(r"(?<=\bat )([0-9]{2})([0-9]{2})\b(?!-)"), r"\1:\2"),
 )
+"""Other ways to write the same words."""
 
 
 class TokenKind(Enum):
@@ -150,7 +167,6 @@ def tokens_of(phrase: str) -> list[Token]:
     text = _BLANK.sub(" ", phrase).strip().lower()
     for pattern, plain in _PLAIN:
         text = pattern.sub(plain, text)
-    text = text.removesuffix(".")
     tokens: list[Token] = []
     position = 0
     while position < len(text):
@@ -159,7 +175,8 @@ def tokens_of(phrase: str) -> list[Token]:
             continue
         match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
-            raise PhraseParseError(f"cannot read {shown(text[position:])}", phrase)
+            word = text.rfind(" ", 0, position) + 1
+            raise PhraseParseError(f"cannot read {shown(text[word:])}", phrase)
         tokens.append(Token(TokenKind[match.lastgroup.upper()], match[0]))
         position = match.end()
     return tokens
@@ -207,6 +224,8 @@ class Cursor:
 
     def accept_all(self, words: str) -> bool:
         """Take several tokens in a row, or none."""
+        if self.is_over or not words.startswith(self.peek().text):
+            return False
         texts = words.split()
         if [self.peek(ahead).text for ahead in range(len(texts))] != texts:
             return False
@@ -239,6 +258,8 @@ class Cursor:
         if similar := _similar_word(word):
             return self.refusal(f"“{word}” is not understood; did you mean “{similar}”?")
         text = self.sources.get(token.text, token.text)
+        if text in _PREPOSITIONS:
+            text = f"{text} {self.sources.get(self.peek(1).text, self.peek(1).text)}"
         return self.refusal(f"“{text}” is not understood here", *EXAMPLES)
 
 
@@ -248,13 +269,18 @@ def refusal(phrase: str, fault: str, *suggestions: str) -> PhraseParseError:
     return PhraseParseError(f"{fault}{advice}", phrase, suggestions, fault)
 
 
+_PREPOSITIONS = ("at", "on", "in", "of", "from")
 _JOINTS = ("at", "on", "in", "of", "and", "from", "between", "the", "every", "each")
+_NOT_MISSPELLED = frozenset(("to", "for", "then", "than", "start", "right"))
 EXAMPLES = ("every weekday at 9:00", "every 15 minutes", "first Monday of the month at 7:30")
+TWO_SCHEDULES = "every day at 9:00; every Monday at 10:30"
 
 
 def _similar_word(word: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a misspelled word
 
+    if word in _NOT_MISSPELLED:
+        return ""
     known = [*WEEKDAY_WORDS, *WEEKDAY_PLURALS, *MONTH_WORDS, *NUMBERS, *ORDINALS, *_MORE_WORDS]
     if word in known or word in _JOINTS:
         return ""
