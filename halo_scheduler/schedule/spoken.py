@@ -52,7 +52,7 @@ _MANUAL = (
 )
 _MOST_SUGGESTIONS = 3
 # Each is read to see whether it is understood.
-_MOST_REPAIRS = 5
+_MOST_REPAIRS = 4
 _EVENTS = ("when", "whenever", "if")
 _AFTER = re.compile(
     r"after (the |each |every )?(it|job|run|previous run|last run|one|previous one|last one)?"

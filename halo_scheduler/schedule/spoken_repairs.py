@@ -53,8 +53,11 @@ _REPAIRS = [
     )
 ]
 _COMPLETIONS = (
-    (re.compile(r"^(?!when|if).*", re.IGNORECASE), r"\g<0> at 9:00"),
-    (re.compile(r"(?:between|from|[0-9] ?[–-] ?[0-9]).*$", re.IGNORECASE), r"\g<0> every hour"),
+    (re.compile(r"^(?!when|if|.*\bat [0-9]|.*[0-9]:[0-9]).*", re.IGNORECASE), r"\g<0> at 9:00"),
+    (
+        re.compile(r"^(?!.*\bevery\b.*[0-9]).*(?:between|from|[0-9] ?[–-] ?[0-9]).*$", re.IGNORECASE),
+        r"\g<0> every hour",
+    ),
 )
 _JOINT = re.compile(r",? (?:and|then|or|but) |, ", re.IGNORECASE)
 _ONE_DAY = re.compile(rf"(?<!every )(?<!each )\b({'|'.join(WEEKDAY_WORDS)})\b", re.IGNORECASE)
