@@ -64,7 +64,7 @@ def _catching_up(bench: Bench) -> str:
     bench.scheduler.set_group_limit("busy", 1)
     other_id = bench.scheduler.add_job("other", Manual(), group="busy")
     policy = Policy(catch_up=CatchUp.ALL)
-    schedules = [Every("1h"), Cron("15 * * * *", timezone="UTC")]
+    schedules: list[Every | Cron] = [Every("1h"), Cron("15 * * * *", timezone="UTC")]
     job_id = bench.scheduler.add_job("job", schedules, group="busy", policy=policy)
     bench.tick()
     bench.crash()

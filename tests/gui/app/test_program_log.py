@@ -128,7 +128,7 @@ def test_it_ends_although_its_last_lines_cannot_be_written(
     def refuse() -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    assert log._file is not None
+    assert isinstance(log._file, logging.StreamHandler)
     monkeypatch.setattr(log._file.stream, "flush", refuse)
     log.close()
     assert log._file is None
