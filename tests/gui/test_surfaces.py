@@ -45,10 +45,10 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.model.words import Shortage
-from halo_scheduler.rules.notices import NoticeKind
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.runs import Spent
 from halo_scheduler.why.inquiry import Verdict
+from halo_scheduler.wording.notices import NoticeKind
 from halo_scheduler.wording.status import next_words, status_words, waiting_words
 from ui.main_window.job_loader import sum_up
 from ui.main_window.table.cells import cell_text, spoken_text

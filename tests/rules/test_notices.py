@@ -22,18 +22,9 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.rules.chains import BrokenLink
-from halo_scheduler.rules.notices import (
-    Notice,
-    NoticeAction,
-    NoticeGroups,
-    NoticeKind,
-    chain_notices,
-    gap_notice,
-    notice_of,
-    watch_notice,
-    with_last_line,
-)
+from halo_scheduler.rules.notices import NoticeGroups, chain_notices, gap_notice, notice_of, watch_notice
 from halo_scheduler.rules.statistics import Gap, GapKind
+from halo_scheduler.wording.notices import Notice, NoticeAction, NoticeKind, with_last_line
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 

@@ -14,8 +14,8 @@ from halo_scheduler.host.autostart import Autostart, login_command, system_autos
 from halo_scheduler.host.crash_file import take_new_crash
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.rules.notices import Notice, NoticeKind
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.notices import Notice, NoticeKind
 from ui.backend.backend import Backend
 from ui.backend.engine_link import EngineLink, EnginePlace, EngineState
 from ui.backend.engine_thread import EngineThread, ShutdownMode

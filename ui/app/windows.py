@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QWidget
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.autostart import Autostart, login_command
 from halo_scheduler.paths import manual_page
-from halo_scheduler.rules.notices import Notice, NoticeAction, NoticeKind
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.notices import Notice, NoticeAction, NoticeKind
 from ui.backend.backend import Backend, Lane
 from ui.backend.engine_thread import EngineThread
 from ui.editor.sessions import EditorSessions

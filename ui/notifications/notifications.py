@@ -16,21 +16,17 @@ from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import Outcome, Run, Source, Trigger
 from halo_scheduler.model.alarms import Alarm, StoreTrouble, TroubleKind
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.rules.notices import (
+from halo_scheduler.rules.notices import NoticeGroups, chain_notices, gap_notice, notice_of, watch_notice
+from halo_scheduler.rules.statistics import Gap
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.notices import (
     SAYS_LAST_LINE,
     Notice,
     NoticeAction,
-    NoticeGroups,
     alarm_notice,
-    chain_notices,
-    gap_notice,
-    notice_of,
-    trouble_notice,
-    watch_notice,
+    store_notice,
     with_last_line,
 )
-from halo_scheduler.rules.statistics import Gap
-from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.style.icons import icon_path
 
@@ -231,7 +227,7 @@ class Alerts(QObject):
         if kind is TroubleKind.ALMOST_FULL and self._trouble_told is TroubleKind.FULL:
             return
         if trouble is not None and kind is not self._trouble_told:
-            self._notifications.show(trouble_notice(trouble, self._backend.path, self._backend.now_ms()))
+            self._notifications.show(store_notice(trouble, self._backend.path, self._backend.now_ms()))
         self._trouble_told = kind
 
     def _notify_alarms(self, alarms: list[Alarm]) -> None:

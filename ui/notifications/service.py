@@ -18,7 +18,7 @@ from halo_scheduler.host.bus import (
     owner_rule,
 )
 from halo_scheduler.host.desktop import NAME, NOTIFY_SIGNATURE, SERVICE, notify_body
-from halo_scheduler.rules.notices import Notice, NoticeKind
+from halo_scheduler.wording.notices import Notice, NoticeKind
 
 _LOG = logging.getLogger(__name__)
 OPEN = "default"

@@ -18,7 +18,7 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import JobStatus
 from halo_scheduler.model.settings import Theme
-from halo_scheduler.rules.notices import Notice, NoticeAction, NoticeKind
+from halo_scheduler.wording.notices import Notice, NoticeAction, NoticeKind
 from ui.app.about import AboutDialog
 from ui.app.greeting import Greeting
 from ui.app.program_log import ProgramLog

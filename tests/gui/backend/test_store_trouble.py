@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model import Every, JobStatus, Outcome, Run, Situation, SituationKind, Source, Trigger
 from halo_scheduler.model.alarms import StoreTrouble, TroubleKind, UnrecordedEnd
-from halo_scheduler.rules.notices import Notice, NoticeKind
+from halo_scheduler.wording.notices import Notice, NoticeKind
 from ui.backend.backend import Backend, ended_job, ended_run, ended_situation, still_running
 from ui.main_window.table.job_rows import Column
 from ui.main_window.table.job_view import JobView

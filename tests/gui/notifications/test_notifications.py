@@ -26,8 +26,8 @@ from halo_scheduler.model import Caps, CatchUp, Follower, Manual, Notify
 from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import QuietTime
-from halo_scheduler.rules.notices import Notice, NoticeAction, NoticeKind
 from halo_scheduler.triggers.watching import note_trouble
+from halo_scheduler.wording.notices import Notice, NoticeAction, NoticeKind
 from ui.backend.backend import Backend
 from ui.notifications.notifications import Alerts, Notifications
 
