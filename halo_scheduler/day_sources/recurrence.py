@@ -33,14 +33,18 @@ _KNOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A recurrence rule; `weekdays` are pairs of a position (0 for all) and a weekday."""
+    """A recurrence rule; `weekdays` are pairs of a position (0 for all) and a weekday.
+
+    They are looked up, not searched: a file may list a million of them.
+    """
 
     frequency: str
     start: date
     interval: int = 1
     count: int | None = None
     until: date = date.max
-    weekdays: tuple[tuple[int, int], ...] = ()
+    weekdays: frozenset[tuple[int, int]] = frozenset()
+    has_nth_weekdays: bool = False
     days: frozenset[int] = frozenset()
     months: frozenset[int] = frozenset()
     positions: frozenset[int] = frozenset()
@@ -73,7 +77,10 @@ class Rule:
         if self.days and not {day.day, day.day - _length_of_month(day) - 1} & self.days:
             return False
         if self.weekdays:
-            return any(self._is_nth(day, nth) for nth, weekday in self.weekdays if weekday == day.weekday())
+            is_every = (0, day.weekday()) in self.weekdays
+            return is_every or (
+                self.has_nth_weekdays and not self.weekdays.isdisjoint(self._nth_weekdays(day))
+            )
         return bool(self.days) or self._is_like_start(day)
 
     def _is_like_start(self, day: date) -> bool:
@@ -99,14 +106,14 @@ class Rule:
             case _:
                 return day.toordinal()
 
-    def _is_nth(self, day: date, nth: int) -> bool:
-        if nth == 0:
-            return True
+    def _nth_weekdays(self, day: date) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return a day as the n-th such weekday of its month or year, counted from both ends."""
         if self.frequency == "YEARLY" and not self.months:
             number, length = day.timetuple().tm_yday, 365 + calendar.isleap(day.year)
         else:
             number, length = day.day, _length_of_month(day)
-        return nth == ((number - 1) // _WEEK + 1 if nth > 0 else -((length - number) // _WEEK + 1))
+        weekday = day.weekday()
+        return ((number - 1) // _WEEK + 1, weekday), (-((length - number) // _WEEK + 1), weekday)
 
     def _at_positions(self, days: Iterator[date]) -> Iterator[date]:
         """Yield the n-th days of each period."""
@@ -131,14 +138,15 @@ def read_rule(text: str, start: date, until_of: Callable[[str], date]) -> Rule:
     if unknown or parts.get("FREQ") not in _FREQUENCIES:
         what = unknown[0] if unknown else f"FREQ={parts.get('FREQ', '')}"
         raise ScheduleError(f"repeats in a way that is not supported: {shown(what)}")
-    weekdays = parts.get("BYDAY", "")
+    weekdays = frozenset(map(_weekday, parts["BYDAY"].split(","))) if parts.get("BYDAY") else frozenset()
     return Rule(
         frequency=parts["FREQ"],
         start=start,
         interval=_number(parts.get("INTERVAL", "1"), 1),
         count=_number(parts["COUNT"], 1) if "COUNT" in parts else None,
         until=until_of(parts["UNTIL"]) if "UNTIL" in parts else date.max,
-        weekdays=tuple(_weekday(one) for one in weekdays.split(",")) if weekdays else (),
+        weekdays=weekdays,
+        has_nth_weekdays=any(nth for nth, _ in weekdays),
         days=_numbers(parts.get("BYMONTHDAY", "")),
         months=_numbers(parts.get("BYMONTH", "")),
         positions=_numbers(parts.get("BYSETPOS", "")),

@@ -248,3 +248,10 @@ def test_far_days_of_an_endless_rule_cost_nothing(tmp_path: Path) -> None:
         len(_days(tmp_path, "DTSTART;VALUE=DATE:20260101\nDURATION:P99999D"))
         == (_LAST - _FIRST + timedelta(1)).days
     )
+
+
+def test_a_rule_with_very_many_weekdays_is_read_soon(tmp_path: Path) -> None:
+    begun = process_time()
+    rule = f"RRULE:FREQ=MONTHLY;BYDAY={'2MO,-1FR,' * 150_000}2MO"
+    assert "2027-02-08" in _days(tmp_path, f"DTSTART;VALUE=DATE:20260101\n{rule}")
+    assert process_time() - begun < 5
