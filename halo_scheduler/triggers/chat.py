@@ -124,6 +124,8 @@ class BotThreads:
         self._service: ChatService | None = None
         # The same, once its token has been checked.
         self._proved: ChatService | None = None
+        # Until when the service accepts no more replies, by conversation.
+        self._rests: dict[str, int] = {}
         self._receiver = _Shelf(link.path)
         self._sender = _Shelf(link.path)
         self._threads = [
@@ -312,16 +314,26 @@ class BotThreads:
 
     def _send_one(self, service: ChatService, reply: ChatReply) -> None:
         """Send a reply and delete it; if that fails, retry for a day."""
+        rest_ms = self._rests.get(reply.channel, 0) - self._link.clock.monotonic_ms()
+        if rest_ms > 0:
+            # A request before the end of a rate limit would extend it.
+            self._put_off(reply, rest_ms)
+            return
         try:
             service.send(reply.channel, reply.thread, cut(reply.text, service.longest_reply))
         except ChatFault as fault:
-            now_ms = self._link.clock.now_ms()
             pause_ms = int(_pause_s(fault, _SHORTEST_PAUSE_S * 2 ** min(reply.tries, 10)) * SECOND_MS)
-            if now_ms - reply.at < _GIVEN_UP_MS:
-                self._store(lambda store: store.chat.put_off_reply(reply, now_ms + pause_ms))
+            if fault.retry_after_s is not None:
+                self._rests[reply.channel] = self._link.clock.monotonic_ms() + pause_ms
+            if self._link.clock.now_ms() - reply.at < _GIVEN_UP_MS:
+                self._put_off(reply, pause_ms)
                 return
             _LOG.warning("A reply of the bot %s could not be sent: %s", self._bot.name, fault)
         self._store(lambda store: store.chat.remove_reply(reply))
+
+    def _put_off(self, reply: ChatReply, pause_ms: int) -> None:
+        due_at = self._link.clock.now_ms() + pause_ms
+        self._store(lambda store: store.chat.put_off_reply(reply, due_at))
 
     def _store(self, work: Callable[[Store], None]) -> None:
         def store_beside(store: Store, _found: object) -> None:

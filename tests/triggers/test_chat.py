@@ -288,6 +288,22 @@ def test_an_answer_that_cannot_be_sent_is_sent_later(room: ChatRoom) -> None:
     until(lambda: room.store.chat.next_reply_at("family") is None)
 
 
+def test_a_rate_limit_holds_for_all_replies_of_its_conversation(room: ChatRoom) -> None:
+    room.open()
+    now_ms = room.bench.clock.now_ms()
+    room.server.answers = [(429, {"ok": False, "parameters": {"retry_after": 7}})]
+    for channel, text in (("100", "first"), ("100", "second"), ("200", "other")):
+        room.store.chat.append_reply("family", channel, "1", text, now_ms)
+    room.wake()
+    room.is_told("other")
+    assert [sent.text for sent in room.server.sent] == ["other"]
+    until(lambda: room.store.chat.next_reply_at("family") == now_ms + 7_000)
+    room.bench.clock.advance(7_000)
+    room.wake()
+    room.is_told("second")
+    assert [sent.text for sent in room.server.sent] == ["other", "first", "second"]
+
+
 def test_a_reply_is_dropped_after_a_day(room: ChatRoom, caplog: pytest.LogCaptureFixture) -> None:
     room.open()
     room.store.chat.append_reply("family", "100", "1", "old", room.bench.clock.now_ms() - 86_400_000)
