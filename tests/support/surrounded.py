@@ -68,7 +68,7 @@ class SurroundedMachine(RuleBasedStateMachine):
         except JobNotFoundError:
             assert record.removed_at is not None
         except ScheduleError as error:
-            assert "forever" in str(error) or "after itself" in str(error) or "in the trash" in str(error)
+            assert "in a loop" in str(error) or "after itself" in str(error) or "in the trash" in str(error)
 
     @precondition(lambda self: hasattr(self, "bench") and bool(self._waiting_runs()))
     @rule(data=st.data())
