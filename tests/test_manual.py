@@ -156,10 +156,14 @@ def test_every_phrase_of_the_manual_is_understood_or_refused_as_it_says() -> Non
     for phrase in phrases:
         parse_schedule(phrase, now_ms=0)
     unclear = re.findall(r"`([^`]+)`", refused)
-    assert len(unclear) >= 5
+    suggested = unclear.pop()
+    assert len(unclear) >= 6
     for phrase in unclear:
-        with pytest.raises(PhraseParseError):
+        with pytest.raises(PhraseParseError) as caught:
             parse_schedule(phrase, now_ms=0)
+    # The last one is refused with the suggestion that follows it.
+    assert suggested in str(caught.value)
+    parse_schedule(suggested, now_ms=0)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def shown_output(content: bytes) -> str:
         (b"abc\x1b[2Gx\x1b[GX", "Xxc"),
         (b"a\x1b[2Cb", "a  b"),
         (b"abc\b\x1b[1Kd", "  d"),
+        (b"abc\x1b[3K\n", "abc\n"),
         ("abc\x9b1GX\x9bK".encode(), "X"),
         (b"a\x1b]0;\rtitle\x07b", "ab"),
         ("a\x9d0;title\x07b\x90q\x9cc".encode(), "abc"),

@@ -179,7 +179,7 @@ def test_events_and_times_are_combined(bench: Bench) -> None:
     desk = _on_events(bench, "webhook")
     desk.press("addSchedule")
     assert desk.find(QLabel, "otherSchedule0").text() == describe(OnWebhook())
-    assert desk.save().schedule == combine([Cron("0 9 * * *"), OnWebhook()])
+    assert desk.save().schedule == combine([OnWebhook(), Cron("0 9 * * *")])
 
 
 def test_the_keyboard_can_remove_one_listed_schedule_after_another(bench: Bench) -> None:
