@@ -12,7 +12,11 @@ from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, S
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.messages import MessageKind, message
 from halo_scheduler.model.runs import new_question_id, new_run_id
-from halo_scheduler.rules.chains import ask_for_followers, ask_instead_of_retry
+from halo_scheduler.rules.chains import (
+    ask_for_followers,
+    ask_instead_of_event_retry,
+    ask_instead_of_retry,
+)
 from halo_scheduler.rules.event_requests import earliest_start
 from halo_scheduler.rules.hints import hints_after, takes_hints
 from halo_scheduler.rules.planning import UNPLANNABLE, WAITED, event_retry_at, plan_after_run, plan_sooner
@@ -160,7 +164,9 @@ class Endings:
             self._go_on_with_events(run, after, end)
             if not record.spec.followers:
                 continue
-            if end.outcome is Outcome.SKIPPED:
+            if end.outcome is Outcome.SKIPPED and run.event_id is not None:
+                changes += ask_instead_of_event_retry(self._store, record, run)
+            elif end.outcome is Outcome.SKIPPED:
                 tried = record.evolve(slot_at=run.slot_at, attempt=run.attempt)
                 changes += ask_instead_of_retry(self._store, tried)
             elif not _is_tried_again(run, after, end):

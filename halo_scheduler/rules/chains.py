@@ -70,11 +70,11 @@ def ask_instead_of_retry(store: Store, record: JobRecord) -> list[Change]:
     return ask_for_followers(store, record, last, last.outcome, last.finished_at)
 
 
-def ask_instead_of_event_retry(store: Store, record: JobRecord, request: Request) -> list[Change]:
-    """Request the next jobs of an event's failed run whose retry was dropped: it was the last attempt."""
-    if request.attempt == 1 or request.event_id is None or not record.spec.followers:
+def ask_instead_of_event_retry(store: Store, record: JobRecord, retry: Request | Run) -> list[Change]:
+    """Request the next jobs of an event's failed run whose retry was dropped or skipped: it was the last attempt."""
+    if retry.attempt == 1 or retry.event_id is None or not record.spec.followers:
         return []
-    last = store.runs.get_event(request.event_id, request.attempt - 1)
+    last = store.runs.get_event(retry.event_id, retry.attempt - 1)
     if last is None or last.finished_at is None:
         return []
     return ask_for_followers(store, record, last, last.outcome, last.finished_at)

@@ -371,6 +371,19 @@ def test_next_jobs_run_when_the_event_of_a_failed_run_was_edited_away(bench: Ben
     assert bench.scheduler._store.jobs.require("job").errors == 1
 
 
+def test_next_jobs_run_when_the_retry_of_an_event_had_nothing_to_do(bench: Bench) -> None:
+    bench.scheduler.add_job("next", Manual(), job_id="next")
+    followers = (Follower(job_id="next", on=FollowOn.FAILURE),)
+    _add(bench, policy=Policy(retry=Retry(attempts=1), backoff=_NO_BACKOFF), followers=followers)
+    _happen(bench)
+    (failed,) = bench.tick()
+    bench.end(failed, Outcome.FAILURE)
+    assert bench.scheduler.get_run_log("next") == []
+    (retry,) = bench.tick(_MINUTE)
+    bench.end(retry, Outcome.SKIPPED)
+    assert [found.caused_by for found in bench.scheduler.get_run_log("next")] == [failed.id]
+
+
 # --- What keeps an event waiting, or skips it ----------------------------------------------------------
 
 
