@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterator
@@ -93,11 +94,8 @@ def file_days(path: str, first: date, last: date) -> frozenset[date]:
 
 def _text_of(path: str) -> str:
     try:
-        file = Path(path).expanduser()
-        if not stat.S_ISREG(file.stat().st_mode):
-            raise ScheduleError("is not a file")
-        with file.open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
+        with open(Path(path).expanduser(), "rb", opener=_open_file) as file:
+            data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise ScheduleError(f"cannot be read: {error.strerror or error}") from None
     except RuntimeError as error:  # The home folder is unknown.
@@ -108,6 +106,15 @@ def _text_of(path: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ScheduleError("is not a calendar: it isn't UTF-8 text") from None
+
+
+def _open_file(path: str, flags: int) -> int:
+    """Open a file without waiting for the writer of a pipe; what is open is checked, not what had the name before."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ScheduleError("is not a file")
+    return descriptor
 
 
 def _events(text: str) -> Iterator[_Event]:

@@ -197,6 +197,16 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
         file_days(str(tmp_path), _FIRST, _LAST)
 
 
+def test_a_file_that_becomes_a_pipe_as_it_is_opened_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    regular = Path(__file__).stat()
+    monkeypatch.setattr(Path, "stat", lambda _path: regular)
+    with pytest.raises(ScheduleError, match="is not a file"):
+        file_days(str(tmp_path / "pipe"), _FIRST, _LAST)
+
+
 _WEEKDAYS = st.sampled_from(["MO", "TU", "WE", "TH", "FR", "SA", "SU"])
 
 
