@@ -29,7 +29,7 @@ from halo_scheduler.ipc.client import (
     trouble_line,
 )
 from halo_scheduler.model.alarms import StoreTrouble
-from halo_scheduler.model.changes import Change
+from halo_scheduler.model.changes import Change, ChangeKind
 
 _LOG = logging.getLogger(__name__)
 _MOST_CLIENTS = 64
@@ -165,8 +165,13 @@ class ChangeServer(QObject):
             while self._listener is not None and self._selector is not None:
                 connection, _ = self._listener.accept()
                 connection.setblocking(False)
-                if len(self._clients) >= _MOST_CLIENTS or not is_own_peer(connection.fileno()):
+                if not is_own_peer(connection.fileno()):
                     connection.close()
+                    continue
+                if len(self._clients) >= _MOST_CLIENTS:
+                    connection.close()
+                    # It may have told of a change.
+                    self._changed(Change(ChangeKind.JOB))
                     continue
                 client = _Client(connection)
                 self._clients.append(client)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -269,6 +270,21 @@ def test_the_changes_of_a_poke_reach_the_server(server: ChangeServer, tmp_path: 
     assert poke(tmp_path / "halo.db")
     qtbot.waitUntil(lambda: len(heard) == 4, timeout=10_000)
     assert heard[-1] == _MUCH
+
+
+def test_a_client_that_finds_no_place_counts_as_a_change(
+    server: ChangeServer, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halo_scheduler.ipc.server._MOST_CLIENTS", 2)
+    heard: list[Change] = []
+    server._changed = heard.append
+    with ExitStack() as held:
+        for _ in range(2):
+            held.enter_context(socket.socket(socket.AF_UNIX)).connect(str(socket_path(tmp_path / "halo.db")))
+        qtbot.waitUntil(lambda: len(server._clients) == 2, timeout=10_000)
+        assert heard == []
+        held.enter_context(socket.socket(socket.AF_UNIX)).connect(str(socket_path(tmp_path / "halo.db")))
+        qtbot.waitUntil(lambda: heard == [_MUCH], timeout=10_000)
 
 
 def test_an_engine_in_the_same_process_is_reached_without_its_socket(
