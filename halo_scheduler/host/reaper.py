@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -19,6 +20,7 @@ from halo_scheduler.host.process_tree import is_mark, mark_of, read_mark
 _LOG = logging.getLogger(__name__)
 _PR_SET_CHILD_SUBREAPER = 36
 _MOST_AT_ONCE = 1_000
+_MOST_REMEMBERED = 1_000
 _PATIENCE_MS = 60_000
 
 
@@ -29,6 +31,7 @@ class Reaper:
         self._lock = threading.Lock()
         self._users = 0
         self._awaited: dict[int, tuple[subprocess.Popen[bytes], str]] = {}
+        self._ended: deque[int] = deque(maxlen=_MOST_REMEMBERED)
         self._unclear: dict[tuple[int, int], int] = {}
         self._spawning = 0
 
@@ -86,7 +89,7 @@ class Reaper:
         return reaped
 
     def strays(self, since: int) -> list[int]:
-        """Return the living orphans that belong to no active run; their other marks may be forged.
+        """Return the living orphans that belong to no run, active or ended; an unknown mark may be forged.
 
         `since` is the earliest start to consider, in clock ticks since boot.
         """
@@ -94,8 +97,8 @@ class Reaper:
             return []
         with self._lock:
             found = [pid for pid, stat in self._others() if stat.state != ZOMBIE and stat.started >= since]
-            under_way = {mark_of(run_id) for _, run_id in self._awaited.values()} if found else set()
-            return [pid for pid in found if read_mark(pid) not in under_way]
+            known = {*self._ended, *(mark_of(run_id) for _, run_id in self._awaited.values())}
+            return [pid for pid in found if read_mark(pid) not in known]
 
     def _others(self) -> Iterator[tuple[int, ProcessStat]]:
         """Yield the unawaited children outside our session, which no process of a run can join."""
@@ -110,9 +113,10 @@ class Reaper:
                 yield pid, stat
 
     def _forget_ended(self) -> None:
-        self._awaited = {
-            pid: awaited for pid, awaited in self._awaited.items() if awaited[0].returncode is None
-        }
+        for pid, (process, run_id) in list(self._awaited.items()):
+            if process.returncode is not None:
+                self._ended.append(mark_of(run_id))
+                del self._awaited[pid]
 
     def _is_forgotten(self, pid: int, stat: ProcessStat, now_ms: int) -> bool:
         """Return whether a zombie that may be a direct child is so old that its starter no longer waits for it."""

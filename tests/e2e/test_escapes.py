@@ -100,6 +100,17 @@ def test_a_process_left_on_purpose_by_an_earlier_run_survives_the_stop_of_a_late
     assert (is_living(left), is_living(pid)) == (True, False)
 
 
+def test_a_run_that_is_stopped_does_not_name_what_a_run_beside_it_left_on_purpose(house: House) -> None:
+    house.start()
+    run_id = house.begin(_escaping(house, "a", "exec sleep 600"))
+    pid = _escaped(house, "a")
+    assert house.end_of(house.begin(_escaping(house, "b"))).outcome is Outcome.SUCCESS
+    left = _escaped(house, "b")
+    house.scheduler.cancel_run(run_id)
+    assert house.end_of(run_id).note == ""
+    assert (is_living(left), is_living(pid)) == (True, False)
+
+
 def test_an_escaped_process_is_found_after_a_crash(house: House) -> None:
     house.start()
     run_id = house.begin(_escaping(house, "a", "exec sleep 600"))

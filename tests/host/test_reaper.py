@@ -177,7 +177,7 @@ def test_an_awaited_process_that_ended_is_forgotten() -> None:
     assert len(made._awaited) == 1
 
 
-def test_an_orphan_is_not_a_stray_while_its_run_is_active(reaper: Reaper, orphan: Orphan) -> None:
+def test_an_orphan_of_a_known_run_is_not_a_stray(reaper: Reaper, orphan: Orphan) -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as first:
         try:
             reaper.leave_to_owner(first, "run")
@@ -185,11 +185,13 @@ def test_an_orphan_is_not_a_stray_while_its_run_is_active(reaper: Reaper, orphan
             assert reaper.strays(0) == []
         finally:
             first.kill()
+    assert reaper.strays(0) == []
+    set_mark(pid, mark_of("another run"))
     assert reaper.strays(0) == [pid]
 
 
 @pytest.mark.parametrize("mark", [_UNLIMITED, mark_of("invented"), mark_of("x") >> 48 << 48])
-def test_an_orphan_without_an_active_run_belongs_to_the_runs_before_it(
+def test_an_orphan_of_no_known_run_belongs_to_the_runs_before_it(
     reaper: Reaper, orphan: Orphan, mark: int
 ) -> None:
     pid = orphan(_LEADER, "run")
