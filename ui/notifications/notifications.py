@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer, Signal
 
-from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.interval import MINUTE_MS, SECOND_MS
 from halo_scheduler.model import Outcome, Run, Source, Trigger
 from halo_scheduler.model.alarms import Alarm, StoreTrouble, TroubleKind
 from halo_scheduler.model.changes import Change, ChangeKind
@@ -43,6 +43,8 @@ _REMEMBERED = 1_000
 _GAP_SETTLES_MS = 4_000
 # Jobs with the same slot fail within moments of each other; a notification can wait that long.
 _GATHER_MS = 1_000
+# A job that fills the disk as fast as Halo frees it makes the same trouble come and go every few seconds.
+_NEW_TROUBLE_MS = 5 * MINUTE_MS
 
 
 class Notifications(QObject):
@@ -207,6 +209,7 @@ class Alerts(QObject):
         self._gap_timer.timeout.connect(self._query_gaps)
         backend.changed.connect(self._take)
         self._trouble_told: TroubleKind | None = None
+        self._trouble_over_at: int | None = None
         backend.trouble_changed.connect(self._notify_trouble)
 
     def expect_gap(self) -> None:
@@ -222,13 +225,19 @@ class Alerts(QObject):
             self.alarm_told.emit(notice)
 
     def _notify_trouble(self, trouble: StoreTrouble | None) -> None:
-        """Notify once about a store that cannot be written, however many results wait meanwhile."""
-        kind = None if trouble is None else trouble.kind
-        if kind is TroubleKind.ALMOST_FULL and self._trouble_told is TroubleKind.FULL:
+        """Notify once about a store that cannot be written, however many results wait and however often it returns."""
+        now_ms = self._backend.now_ms()
+        if trouble is None:
+            self._trouble_over_at = now_ms
             return
-        if trouble is not None and kind is not self._trouble_told:
-            self._notifications.show(store_notice(trouble, self._backend.path, self._backend.now_ms()))
-        self._trouble_told = kind
+        over_at, self._trouble_over_at = self._trouble_over_at, None
+        if over_at is not None and abs(now_ms - over_at) >= _NEW_TROUBLE_MS:
+            self._trouble_told = None
+        if trouble.kind is TroubleKind.ALMOST_FULL and self._trouble_told is TroubleKind.FULL:
+            return
+        if trouble.kind is not self._trouble_told:
+            self._notifications.show(store_notice(trouble, self._backend.path, now_ms))
+        self._trouble_told = trouble.kind
 
     def _notify_alarms(self, alarms: list[Alarm]) -> None:
         for alarm in alarms:

@@ -13,6 +13,7 @@ from machine import Bench
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from halo_scheduler.grammar.interval import MINUTE_MS
 from halo_scheduler.model import Every, JobStatus, Outcome, Run, Situation, SituationKind, Source, Trigger
 from halo_scheduler.model.alarms import StoreTrouble, TroubleKind, UnrecordedEnd
 from halo_scheduler.wording.notices import Notice, NoticeKind
@@ -129,7 +130,7 @@ class _Shown:
         self.notices.append(notice)
 
 
-def test_one_notification_reports_it_however_many_runs_end_meanwhile(backend: Backend) -> None:
+def test_one_notification_reports_it_however_many_runs_end_meanwhile(bench: Bench, backend: Backend) -> None:
     shown = _Shown()
     alerts = Alerts(backend, shown)  # type: ignore[arg-type]  # only shows
     backend.show_trouble(_full())
@@ -137,9 +138,11 @@ def test_one_notification_reports_it_however_many_runs_end_meanwhile(backend: Ba
     (notice,) = shown.notices
     assert notice.kind is NoticeKind.STORE
     assert notice.title == "Disk full: runs can't be recorded"
-    backend.show_trouble(None)
-    backend.show_trouble(_full())
-    assert len(shown.notices) == 2
+    for minutes, count in ((0, 1), (4, 1), (5, 2)):
+        backend.show_trouble(None)
+        bench.clock.advance(minutes * MINUTE_MS)
+        backend.show_trouble(_full())
+        assert len(shown.notices) == count
     alerts.deleteLater()
 
 
