@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 
@@ -31,6 +32,16 @@ class ScheduleError(SchedulerError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class UnknownFieldError(ScheduleError):
+    """A field that a value of the type `owner` does not have; `known` are the names of those it has."""
+
+    def __init__(self, key: str, known: Iterable[str], owner: type) -> None:
+        self.known = tuple(known)
+        self.owner = owner
+        has = f"known are {', '.join(self.known)}" if self.known else "there are none"
+        super().__init__(f"is not a known field; {has}", path=key)
 
 
 class IntervalParseError(ScheduleError):

@@ -11,13 +11,12 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.mcp.views import View
-from halo_scheduler.model import After, Entry, Every, Manual, Schedule
+from halo_scheduler.model import Entry, Manual, Schedule
 from halo_scheduler.model.calendars import CALENDAR_KEYS, Calendar
 from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.codec import decode, key_of
-from halo_scheduler.model.schedules import ENTRY_KEYS
+from halo_scheduler.model.schedules import ENTRY_KEYS, keys_for
 from halo_scheduler.model.settings import AssistantAccess
-from halo_scheduler.model.time_rules import Dated
 from halo_scheduler.service.scheduler import Scheduler
 
 _Given = TypeVar("_Given", bound="Given")
@@ -76,17 +75,10 @@ def _entry_schema(kind: type) -> Schema:
         _dataclass_schema(Entry, is_change=True)["properties"],
         _dataclass_schema(kind, is_change=False),
     )
-    cannot_have = {
-        *("schedule", "calendar"),
-        *(() if kind is Every else ["anchor_at"]),
-        *(["on_overlap"] if kind is After else []),
-        *(() if issubclass(kind, Dated) else ENTRY_KEYS),
-    }
-    names = {ENTRY_KEYS.get(name, name): name for name in own if name not in cannot_have}
-    calendar = _dataclass_schema(Calendar, is_change=True)["properties"] if issubclass(kind, Dated) else {}
-    days = {CALENDAR_KEYS[name]: part for name, part in calendar.items()}
-    given = {key: own[name] for key, name in names.items()} | days
-    return schema | {"properties": schema["properties"] | given}
+    calendar = _dataclass_schema(Calendar, is_change=True)["properties"]
+    keys = {CALENDAR_KEYS[name]: part for name, part in calendar.items()}
+    keys |= {ENTRY_KEYS.get(name, name): part for name, part in own.items()}
+    return schema | {"properties": schema["properties"] | {key: keys[key] for key in keys_for(kind)}}
 
 
 def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:

@@ -10,7 +10,7 @@ from functools import cache, partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self, cast, get_args, get_origin, get_type_hints
 
-from halo_scheduler.errors import ScheduleError
+from halo_scheduler.errors import ScheduleError, UnknownFieldError
 from halo_scheduler.grammar.checks import require_choice
 from halo_scheduler.grammar.english import shown
 
@@ -179,8 +179,7 @@ def _decode_object(cls: type[DataclassInstance], value: object) -> Any:
     decoders, required = _fields(cls)
     for key in data:
         if key not in decoders:
-            known = f"known are {', '.join(decoders)}" if decoders else "there are none"
-            raise ScheduleError(f"is not a known field; {known}", path=_shown_key(key))
+            raise UnknownFieldError(_shown_key(key), decoders, cls)
     for name in required:
         if name not in data:
             raise ScheduleError("is missing", path=name)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import count
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast
 
-from halo_scheduler.errors import ScheduleError
+from halo_scheduler.errors import ScheduleError, UnknownFieldError
 from halo_scheduler.grammar.checks import (
     frozen_list,
     frozen_mapping,
@@ -64,6 +64,15 @@ class Timing(NamedTuple):
     from_date: str | None
     until_date: str | None
     calendar: Calendar
+
+
+def keys_for(kind: type) -> tuple[str, ...]:
+    """Return the JSON keys that an entry with this kind of schedule may have in addition to the schedule's."""
+    anchor = ("anchor_at",) if kind is Every else ()
+    days = (*ENTRY_KEYS.values(), "only", "not") if issubclass(kind, Dated) else ()
+    shift = ("shift",) if kind is Cron else ()
+    overlap = () if kind is After else ("on_overlap",)
+    return ("key", *anchor, *days, *shift, "parameters", *overlap)
 
 
 def is_key(text: str) -> bool:
@@ -175,7 +184,10 @@ class Entry(OwnForm):
             if key in rest and not (key == "from" and rest.get("kind") == OnChat.kind):
                 own[name] = rest.pop(key)
                 decode_under(key, hint, own[name])
-        return cls(decode(Schedule, rest), **own)
+        try:
+            return cls(decode(Schedule, rest), **own)
+        except UnknownFieldError as error:
+            raise UnknownFieldError(error.path, (*error.known, *keys_for(error.owner)), error.owner) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from halo_scheduler.errors import ScheduleError
+from halo_scheduler.errors import ScheduleError, UnknownFieldError
 from halo_scheduler.grammar.checks import parse_instant, require_instant, require_label, require_text
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.interval import DAY_MS
@@ -25,7 +25,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.calendars import CALENDAR_KEYS, Calendar, take_calendar
 from halo_scheduler.model.codec import Value
-from halo_scheduler.model.schedules import combine
+from halo_scheduler.model.schedules import combine, keys_for
 from halo_scheduler.transfer.drafts import Draft, NamedFollower
 from halo_scheduler.transfer.plain_values import format_instant, read_value, to_plain
 from halo_scheduler.transfer.text_file import shown_key
@@ -195,6 +195,9 @@ def _read_entry(index: int, item: object) -> Entry:
             until_date=_read_field(own, "until", str | None),
             calendar=_read_calendar(own),
         )
+    except UnknownFieldError as error:
+        known = (name.removesuffix("_at") for name in (*error.known, *keys_for(error.owner)))
+        raise UnknownFieldError(error.path, known, error.owner).under(path) from None
     except ScheduleError as error:
         raise error.under(path) from None
 

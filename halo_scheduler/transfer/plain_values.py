@@ -15,7 +15,7 @@ from functools import cache, partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from halo_scheduler.errors import IntervalParseError, ScheduleError
+from halo_scheduler.errors import IntervalParseError, ScheduleError, UnknownFieldError
 from halo_scheduler.grammar.english import listed, shown
 from halo_scheduler.grammar.interval import SECOND_MS, format_interval, parse_interval
 from halo_scheduler.model import Once
@@ -227,8 +227,7 @@ def _strict_object(cls: type[DataclassInstance], value: object) -> Any:
     found: dict[str, Any] = {}
     for key, item in value.items():
         if key not in readers:
-            known = ", ".join(_shown_names(cls))
-            raise ScheduleError(f"is not a known field; known are {known}", path=shown_key(key))
+            raise UnknownFieldError(shown_key(key), _shown_names(cls), cls)
         strict, read = readers[key]
         if strict in found:
             raise ScheduleError("appears twice", path=shown_key(key))

@@ -39,6 +39,7 @@ from halo_scheduler import (
     action_from_dict,
     schedule_from_dict,
 )
+from halo_scheduler.errors import UnknownFieldError
 from halo_scheduler.model import (
     Action,
     BodyKind,
@@ -202,10 +203,10 @@ def test_a_schedule_is_written_as_it_was_read(data: dict[str, object]) -> None:
         ({"kind": "every"}, ScheduleError, "every: is missing"),
         ({"kind": "every", "every": 15}, ScheduleError, "every: must be text, not 15"),
         ({"kind": "every", "every": "15"}, IntervalParseError, "every: cannot read the interval '15'"),
-        ({"kind": "webhook", "token": "x"}, ScheduleError, "token: is not a known field; there are none"),
+        ({"kind": "webhook", "token": "x"}, UnknownFieldError, "token: is not a known field; there are none"),
         (
             {"kind": "every", "every": "15m", "at": 5},
-            ScheduleError,
+            UnknownFieldError,
             "at: is not a known field; known are every",
         ),
         ({"kind": "after", "after": "x"}, IntervalParseError, "after: cannot read the interval"),
@@ -221,7 +222,7 @@ def test_a_schedule_is_written_as_it_was_read(data: dict[str, object]) -> None:
         ({"kind": "once", "at": None}, ScheduleError, "at: must be a whole number or text, not None"),
         ({"kind": "once", "at": -1}, ScheduleError, "at: must be between 0 and"),
         ({"kind": "once", "at": "tomorrow"}, ScheduleError, "at: cannot read the instant 'tomorrow'"),
-        ({"kind": "manual", "every": "5m"}, ScheduleError, "every: is not a known field"),
+        ({"kind": "manual", "every": "5m"}, UnknownFieldError, "every: is not a known field"),
     ],
 )
 def test_a_bad_schedule_is_refused_by_field(data: object, error: type[ScheduleError], message: str) -> None:

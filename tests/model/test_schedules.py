@@ -40,3 +40,25 @@ def test_a_wrong_rule_for_overlaps_is_refused(
     with pytest.raises(ScheduleError) as refused:
         Entry(schedule, on_overlap=on_overlap)
     assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("form", "known"),
+    [
+        (
+            {"kind": "every", "every": "1h"},
+            "every, key, anchor_at, from, until, only, not, parameters, on_overlap",
+        ),
+        (
+            {"kind": "cron", "cron": "0 9 * * *"},
+            "cron, timezone, key, from, until, only, not, shift, parameters, on_overlap",
+        ),
+        ({"kind": "after", "after": "5m"}, "after, key, from, until, only, not, parameters"),
+        ({"kind": "webhook"}, "key, parameters, on_overlap"),
+        ({"kind": "chat", "channel": "a/b"}, "channel, from, key, parameters, on_overlap"),
+    ],
+)
+def test_an_unknown_field_is_refused_with_all_that_are_known(form: dict[str, str], known: str) -> None:
+    with pytest.raises(ScheduleError) as refused:
+        schedules_from_list([form | {"bogus": "1"}])
+    assert str(refused.value) == f"schedules[0].bogus: is not a known field; known are {known}"

@@ -361,6 +361,18 @@ def test_a_wrong_parameter_of_a_schedule_is_reported_with_its_place() -> None:
     assert refusal.value.path == "schedules[0].parameters"
 
 
+def test_an_unknown_field_of_a_schedule_is_refused_with_all_that_are_known() -> None:
+    with pytest.raises(FileError) as refusal:
+        read_job(
+            b"version: 2\nname: tea\naction: {kind: command, argv: ['true']}\n"
+            b"schedules:\n- cron: 0 9 * * *\n- {every: 1h, bogus: 5}\n"
+        )
+    assert str(refusal.value) == (
+        "line 6, schedules[1].bogus: is not a known field; "
+        "known are every, key, anchor, from, until, only, not, parameters, on_overlap"
+    )
+
+
 def test_days_of_a_schedule_are_read_back() -> None:
     days = Calendar(only=("weekdays",), excluded=("2030-12-24",), shift=Shift.NEXT)
     spec = JobSpec(name="a", schedule=[Entry(Cron("0 9 1 * *"), calendar=days)])  # type: ignore[arg-type]
