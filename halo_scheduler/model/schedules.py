@@ -229,10 +229,10 @@ def _with_keys(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     taken: dict[str, int] = {}
     timings: dict[Timing, int] = {}
     for index, entry in enumerate(entries):
-        if entry.key and taken.setdefault(entry.key, index) != index:
-            raise ScheduleError("is the key of another schedule too", path=f"schedules[{index}].key")
         if timings.setdefault(entry.timing, index) != index:
             raise ScheduleError("the same schedule appears twice", path=f"schedules[{index}]")
+        if entry.key and taken.setdefault(entry.key, index) != index:
+            raise ScheduleError("is the key of another schedule too", path=f"schedules[{index}].key")
     free = (str(number) for number in count(1) if str(number) not in taken)
     return tuple(entry if entry.key else replace(entry, key=next(free)) for entry in entries)
 

@@ -283,8 +283,8 @@ class WhenPage(Page):
         return findings.take("schedule", lambda: self._combined(combined, now_ms))
 
     def _combined(self, entries: list[Entry], now_ms: int) -> When:
-        # What is there twice counts once.
-        distinct = list({entry.timing: entry for entry in entries}.values())
+        # What is there twice counts once; what differs only in its parameters or options is refused.
+        distinct = list({replace(entry, key=""): entry for entry in entries}.values())
         only = distinct[0]
         if len(distinct) == 1 and only.is_plain:
             return When(only.schedule, only.anchor(self._anchor_at or now_ms))

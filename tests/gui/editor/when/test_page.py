@@ -312,6 +312,17 @@ def test_the_same_schedule_twice_counts_once(bench: Bench) -> None:
     assert desk.save().schedule == Cron("0 9 * * *")
 
 
+def test_the_same_schedule_with_other_parameters_is_refused(bench: Bench) -> None:
+    given = combine([Every("1h"), Entry(Cron("0 9 * * *"), parameters={"mode": "full"})])
+    desk = bench.open(replace(FULL, schedule=given, parameters={"mode": "quick"}))
+    desk.press("addSchedule")
+    desk.settle()
+    assert not desk.can_save
+    assert desk.reason == "The same schedule appears twice."
+    desk.press("dayTimes0Add")
+    assert len(desk.save().schedules) == 3
+
+
 def test_a_manual_job_has_no_other_schedules(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
