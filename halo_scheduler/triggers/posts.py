@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -25,6 +26,12 @@ from halo_scheduler.store.store import Store
 from halo_scheduler.triggers.signatures import Delivery, SignatureError, verify
 
 _MOST_FIELDS = 1_000
+# Reading a body of a million values would delay other jobs.
+_MOST_VALUES = 10_000
+# Up to the next mark outside of strings; valid JSON has at most two strings between two marks.
+_TO_MARK = re.compile(
+    r'[^",\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^",\[\]{}]*+){0,2}+([,\[\]{}])', re.DOTALL
+)
 _NO_DELIVERY = Delivery(b"", 0)
 # Requests per second, and the largest burst.
 _OF_ALL, _OF_ONE_JOB, _WRONG = (1_000, 2_000), (50, 200), (20, 100)
@@ -44,6 +51,10 @@ NO_KEY = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "the signature cannot 
 CLOSING = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "Halo is closing its port; try again later"})
 FAULT = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the request could not be processed"})
 RECEIVED = Answer(HTTPStatus.CONFLICT, {"error": "this request was received before"})
+_TOO_LARGE = Answer(
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    {"error": f"the body has more than {_MOST_VALUES:,} JSON values, too many to take parameters from"},
+)
 NOT_SIGNED = Answer(HTTPStatus.UNAUTHORIZED, {"error": "the signature is missing, wrong or too old"})
 _TOO_MANY = Answer(HTTPStatus.TOO_MANY_REQUESTS, {"error": "too many requests; try again later"})
 _TOO_MANY_WAIT = Answer(
@@ -95,6 +106,10 @@ class Checked(NamedTuple):
 
 
 Reply = Answer | KeyWanted
+
+
+class TooManyValuesError(Exception):
+    """A JSON body has more values than are read."""
 
 
 class Allowance:
@@ -178,6 +193,8 @@ class Judge:
             parameters = read_parameters(record.spec.parameters, post)
         except SignatureError:
             return NOT_SIGNED
+        except TooManyValuesError:
+            return _TOO_LARGE
         except ScheduleError as error:
             return Answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
         happening = Happening(
@@ -255,11 +272,11 @@ def read_parameters(declared: Mapping[str, str], post: Post) -> Mapping[str, str
 
 def require_visible(declared: Mapping[str, str], values: Mapping[str, str]) -> Mapping[str, str]:
     """Return the values of parameters; refuse invisible characters in them."""
-    for name, value in values.items():
-        hidden = hidden_words(value)
-        if hidden:
+    found = given_parameters(declared, values)
+    for name, value in found.items():
+        if hidden := hidden_words(value):
             raise ScheduleError(f"contains invisible characters: {hidden}", path=f"parameters.{name}")
-    return given_parameters(declared, values)
+    return found
 
 
 def _read_object(post: Post) -> dict[str, object]:
@@ -267,13 +284,31 @@ def _read_object(post: Post) -> dict[str, object]:
     if not post.body.lstrip().startswith(b"{"):
         return {}
     try:
+        text = post.body.decode(json.detect_encoding(post.body), "surrogatepass")
+        _refuse_many_values(text)
         # Numbers keep their spelling.
-        found = json.loads(post.body, parse_int=str, parse_float=str, parse_constant=str)
+        found = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
         if post.headers.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() == "application/json":
             raise ScheduleError("the body is not JSON") from None
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _refuse_many_values(text: str) -> None:
+    """Count the values of the object that a text begins with; what follows it is not read."""
+    values = depth = end = 0
+    while (found := _TO_MARK.match(text, end)) is not None:
+        end = found.end()
+        if found[1] in "]}":
+            depth -= 1
+        else:
+            values += 1
+            depth += found[1] != ","
+        if values > _MOST_VALUES:
+            raise TooManyValuesError
+        if depth <= 0:
+            return
 
 
 def _text_of(name: str, value: object) -> str:

@@ -14,6 +14,7 @@ import apsw
 import psutil
 import pytest
 from machine import Bench
+from timing import at_most_ms
 from web_door import Door
 
 from halo_scheduler import Every, OnWebhook, Several
@@ -87,7 +88,8 @@ def test_declared_parameters_come_from_the_body_and_before_it_from_the_query(doo
 
 
 @pytest.mark.parametrize(
-    "body", [b"mode=quick", b'["mode"]', b'{"mode": ', b"{" * 100_000, b'{"a": ' * 100_000]
+    "body",
+    [b"mode=quick", b'["mode"]', b'{"mode": ', b"{" * 9_000, b'{"a": ' * 9_000, b'{"a": 1}\n' * 90_000],
 )
 def test_a_body_that_is_no_json_object_is_only_the_input(door: Door, body: bytes) -> None:
     token = door.add(parameters={"mode": "full"})
@@ -107,7 +109,7 @@ def test_a_body_that_is_no_json_object_is_only_the_input(door: Door, body: bytes
         ),
         (b"", "?mode=a%E2%80%8Bb", "parameters.mode: contains invisible characters: U+200B ZERO WIDTH SPACE"),
         (b'{"mode": "\\ud800"}', "", "parameters.mode: contains"),
-        (b'{"mode": "\\u0000"}', "", "parameters.mode: contains invisible characters"),
+        (b'{"mode": "\\u0000"}', "", "parameters.mode: must not contain a NUL character"),
         (b"", "?mode=%FF", "the query cannot be read"),
         (b"", "?" + "a=1&" * 1_500, "the query cannot be read"),
         (b"", "?mode=" + "x" * 9_000, "parameters.mode: is longer than 8192 bytes; give long text as input"),
@@ -126,6 +128,38 @@ def test_broken_json_that_is_announced_as_json_is_refused(door: Door) -> None:
     token = door.add(parameters={"mode": "full"})
     found = door.post(token, b'{"mode": ', Content_Type="application/json; charset=utf-8")
     assert (found.status, found.data) == (400, {"error": "the body is not JSON"})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"x": [' + b"[]," * 330_000 + b"[]]}",
+        b'{"mode": [' + b"1," * 490_000 + b"1]}",
+        ('{"x": [' + '"\u2c22",1,' * 20_000 + "1]}").encode("utf-16-le"),
+        b"{" * 900_000,
+        b'{"a": ' * 150_000,
+    ],
+)
+def test_a_body_of_more_values_than_are_read_is_refused_quickly(door: Door, body: bytes) -> None:
+    token = door.add(parameters={"mode": "full"})
+    found = door.post(token, body)
+    assert (found.status, found.data["error"]) == (
+        413,
+        "the body has more than 10,000 JSON values, too many to take parameters from",
+    )
+    assert not door.requests()
+    post = posts.Post(token, {}, body, "")
+    with at_most_ms(50), pytest.raises(posts.TooManyValuesError):
+        posts.read_parameters({"mode": "full"}, post)
+
+
+@pytest.mark.parametrize("declared", [{}, {"mode": "full"}])
+def test_a_body_of_many_values_is_input(door: Door, declared: dict[str, str]) -> None:
+    text = b'Commas, [brackets], {braces} and \\" too. ' * 20_000
+    many = b'"x"' if declared else b"[" + b"1," * 20_000 + b"1]"
+    body = b'{"text": "' + text + b'", "mode": "quick", "x": ' + many + b"}"
+    assert door.post(door.add(parameters=declared), body).status == 202
+    assert door.requests()[0][1:] == ({"mode": "quick"} if declared else {}, body)
 
 
 def test_the_first_webhook_among_several_schedules_starts_the_job(door: Door) -> None:
