@@ -9,7 +9,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -50,9 +50,10 @@ _MOST_HEADER_BYTES = 16 << 10
 # Enough for bodies of any size in chunks of 50 bytes.
 _MOST_BESIDE_CHUNKS_BYTES, _OF_CHUNKS = 2 << 10, 1 / 8
 _FOR_HEADER_S, _FOR_BODY_S = 5.0, 20.0
-# When half of the connections are in use.
+# When half of the connections are in use, and when other clients wait for one.
 _FOR_HEADER_IF_BUSY_S, _FOR_BODY_IF_BUSY_S = 1.0, 5.0
-_BETWEEN_LOOKS_S = 0.5
+_FOR_HEADER_IF_FULL_S, _FOR_BODY_IF_FULL_S = 0.1, 1.0
+_BETWEEN_LOOKS_S, _BETWEEN_LOOKS_IF_FULL_S = 0.5, 0.05
 _IDLE_S = 3_600.0
 _TO_END_S = 30
 _DRAINED_AT_ONCE = 64 << 10
@@ -244,9 +245,8 @@ class Listener:
             self._server = server
         self._note("")
         while not self._closing.is_set():
-            has_clients = any(isinstance(one, Channel) for one in channels.values())
-            wasyncore.loop(_BETWEEN_LOOKS_S if has_clients else _IDLE_S, True, channels, 1)
-            _cut_slow([one for one in channels.values() if isinstance(one, Channel)])
+            wasyncore.loop(_next_look_s(channels), True, channels, 1)
+            _cut_slow(channels)
         self._end(server, threads, channels)
 
     def _end(self, server: _Server, threads: _Threads, channels: dict[int, Any]) -> None:
@@ -310,13 +310,28 @@ def _adjustments() -> Adjustments:
     )
 
 
-def _cut_slow(channels: Sequence[Channel]) -> None:
-    """Close the connections of slow clients; earlier if many are open."""
-    is_busy = len(channels) > _MOST_CONNECTIONS // 2
-    limits = (_FOR_HEADER_IF_BUSY_S, _FOR_BODY_IF_BUSY_S) if is_busy else (_FOR_HEADER_S, _FOR_BODY_S)
-    for channel in channels:
-        if channel.is_slow(*limits):
+def _next_look_s(channels: Mapping[int, object]) -> float:
+    if _is_full(channels):
+        return _BETWEEN_LOOKS_IF_FULL_S
+    has_clients = any(isinstance(one, Channel) for one in channels.values())
+    return _BETWEEN_LOOKS_S if has_clients else _IDLE_S
+
+
+def _cut_slow(channels: Mapping[int, object]) -> None:
+    """Close the connections of slow clients; earlier if many are open, and soon if no other fits in."""
+    limits = _FOR_HEADER_S, _FOR_BODY_S
+    if _is_full(channels):
+        limits = _FOR_HEADER_IF_FULL_S, _FOR_BODY_IF_FULL_S
+    elif len(channels) > _MOST_CONNECTIONS // 2:
+        limits = _FOR_HEADER_IF_BUSY_S, _FOR_BODY_IF_BUSY_S
+    for channel in list(channels.values()):
+        if isinstance(channel, Channel) and channel.is_slow(*limits):
             channel.cut()
+
+
+def _is_full(channels: Mapping[int, object]) -> bool:
+    """Return whether new clients must wait: the listening socket and the trigger count as connections too."""
+    return len(channels) >= _MOST_CONNECTIONS
 
 
 def _listening_socket(place: Place) -> socket.socket:

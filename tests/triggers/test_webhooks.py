@@ -511,12 +511,24 @@ def test_a_client_that_keeps_the_connection_may_ask_again_and_is_cut_when_idle(d
         assert connection.recv(1_000) == b""
 
 
-def test_many_idle_connections_do_not_keep_others_out(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "_FOR_HEADER_IF_BUSY_S", 0.2)
+@pytest.mark.parametrize(
+    ("count", "limit"),
+    [(70, "_FOR_HEADER_IF_BUSY_S"), (150, "_FOR_HEADER_IF_FULL_S"), (150, "_FOR_BODY_IF_FULL_S")],
+)
+def test_many_slow_connections_do_not_keep_others_out(
+    door: Door, monkeypatch: pytest.MonkeyPatch, count: int, limit: str
+) -> None:
+    for name in ("_FOR_HEADER_S", "_FOR_BODY_S", "_FOR_HEADER_IF_BUSY_S", "_FOR_BODY_IF_BUSY_S"):
+        monkeypatch.setattr(listener, name, 3_600)
+    monkeypatch.setattr(listener, limit, 0.2)
     monkeypatch.setattr(listener, "_BETWEEN_LOOKS_S", 0.02)
     token = door.add()
-    idle = [socket.create_connection(door.place) for _ in range(150)]
+    begun = b"POST /hook/x HTTP/1.1\r\nContent-Length: 9\r\n\r\n" if "BODY" in limit else b""
+    idle = [socket.create_connection(door.place) for _ in range(count)]
+    for connection in idle:
+        connection.sendall(begun)
     assert door.post(token).status == 202
+    assert idle[0].recv(1_000) == b""
     for connection in idle:
         connection.close()
 
