@@ -16,6 +16,7 @@ from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import FileEvent, OnFile
 from halo_scheduler.rules.event_requests import Happening
 from halo_scheduler.triggers.listing import FolderError, Listing, input_of, list_files, marks_of, pack, unpack
+from halo_scheduler.triggers.loops import Loops
 from halo_scheduler.triggers.settling import Finding, Moment, Tracker
 from halo_scheduler.triggers.troubles import Troubles
 
@@ -35,10 +36,8 @@ _SHORTEST_POLL_MS, _LONGEST_POLL_MS = 10_000, 30_000
 _SAFE_POLL_MS = 30_000
 _RETRY_MS = 5_000
 _MOST_FRUITLESS = 5
-# How often a job may start itself, for instance by moving a file from step to step, before it is slowed down.
-_FREE_ROUNDS = 10
-_FIRST_DELAY_MS, _LONGEST_DELAY_MS, _MOST_DOUBLINGS = 10_000, 600_000, 6
 _LONGEST_CLOSE_S = 1.0
+_OWN, _STARTED = "its own runs", "runs that it starts"
 
 
 def open_watcher(link: Link) -> FileWatcher:
@@ -116,14 +115,12 @@ class _Watch:
     is_storm: bool = False
     cost_ms: int = 0
     fruitless: int = 0
-    own_work: int = 0
-    """How many consecutive reports were about files that the job itself wrote."""
     fault: str = ""
     """Why its folder cannot be read."""
     is_refusing: bool = False
     """Whether a file with a name that no input can hold has arrived since the watch began."""
-    is_slowed: bool = False
-    """Whether its own runs start it repeatedly."""
+    looped_by: str = ""
+    """Whose runs change the files that start it, if it is delayed for that."""
     unsent: _Unsent | None = None
 
     @property
@@ -150,6 +147,7 @@ class FileRounds:
         self._pool = DaemonPool()
         self._followed: Sequence[Watched] = ()
         self._troubles = Troubles(link)
+        self._loops = Loops(link.was_running)
         self._watches: dict[Key, _Watch] = {}
         self._readings: queue.SimpleQueue[tuple[_Watch, Listing | FolderError]] = queue.SimpleQueue()
 
@@ -188,6 +186,7 @@ class FileRounds:
             return False
         self._followed = wanted
         self._troubles.keep_only(wanted)
+        self._loops.keep_only(self._watches.keys())
         return True
 
     def _kept_or_new(self, watched: Watched, states: Mapping[Key, str]) -> _Watch:
@@ -300,19 +299,16 @@ class FileRounds:
         return finding.next_at
 
     def _held_until(self, watch: _Watch, finding: Finding, moment: Moment) -> int:
-        """Return until when to delay a report of files that the job itself wrote: it could start itself forever."""
+        """Return until when to delay a report of files that its own start caused: it could start itself forever."""
         written_at = [moment.now_ms - age_ms for age_ms in finding.ages_ms]
-        if not self._link.was_running(watch.watched.job_id, written_at):
-            watch.own_work, watch.is_slowed = 0, False
-            return 0
-        rounds = watch.own_work - _FREE_ROUNDS
-        delay_ms = (
-            0 if rounds < 0 else min(_FIRST_DELAY_MS << min(rounds, _MOST_DOUBLINGS), _LONGEST_DELAY_MS)
+        writers = self._loops.writers(watch.key, written_at)
+        delay_ms = self._loops.delay_ms(watch.key, writers)
+        until = (
+            moment.monotonic_ms - max(finding.ages_ms) + watch.event.settle_ms + delay_ms if delay_ms else 0
         )
-        until = moment.monotonic_ms - max(finding.ages_ms) + watch.event.settle_ms + delay_ms
         if until <= moment.monotonic_ms:
-            watch.own_work += 1
-        watch.is_slowed = delay_ms > 0
+            self._loops.note_report(watch.key, writers)
+        watch.looped_by = "" if not delay_ms else _OWN if watch.watched.job_id in writers else _STARTED
         return until
 
     def _send(self, watch: _Watch, unsent: _Unsent) -> None:
@@ -334,8 +330,9 @@ class FileRounds:
         """Return the trouble with watching an event; "" for none."""
         if watch.fault:
             return watch.fault
-        if watch.is_slowed:
-            return f"its own runs change the files in {watch.event.path} that start it, so its starts are delayed"
+        if watch.looped_by:
+            where = watch.event.path
+            return f"{watch.looped_by} change the files in {where} that start it, so its starts are delayed"
         if watch.is_refusing:
             where = watch.event.path
             return f"a file in {where} starts nothing, because its name has control characters; rename it"

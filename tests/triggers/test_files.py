@@ -34,6 +34,7 @@ class _Store:
         self.is_out_of_order = False
         self.catches_up = True
         self.is_own_work = False
+        self.active: set[str] = set()
 
     def report(
         self, happenings: Sequence[Happening], states: Mapping[Key, str], _beside: object = None, /
@@ -56,7 +57,7 @@ class _Store:
             self.states,
             clock,
             Path("/nowhere"),
-            was_running=lambda _job_id, _instants: self.is_own_work,
+            was_running=lambda job_id, _instants: self.is_own_work or job_id in self.active,
             catches_up=lambda _job_id: self.catches_up,
             note_trouble=self.note_trouble,
         )
@@ -514,6 +515,28 @@ def test_a_file_from_elsewhere_ends_the_suspicion(desk: _Desk) -> None:
     assert desk.reported[-1] == ["out10", "out11"]
     desk.store.is_own_work = True
     assert _round(desk, 12) == 12
+
+
+def test_jobs_that_start_each_other_are_delayed_and_report_trouble(desk: _Desk, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    desk.want(job_id="there")
+    desk.want(OnFile(str(other)), job_id="back")
+    started: list[int] = []
+    for number in range(12):
+        for folder, writer in ((desk.folder, "back"), (other, "there")):
+            desk.store.active = {writer} if number or folder is other else set()
+            desk.hint(folder=folder)
+            (folder / f"{number}").touch()
+            desk.clock.set(time.time_ns() // 1_000_000)
+            desk.settle()
+            started.append(len(desk.reported))
+            desk.turn(10_000)
+    assert started == [*range(1, 22), 21, 22, 23]
+    assert set(desk.store.told) == {
+        f"runs that it starts change the files in {folder} that start it, so its starts are delayed"
+        for folder in (desk.folder, other)
+    }
 
 
 # --- The thread ----------------------------------------------------------------------------------------
