@@ -96,7 +96,7 @@ ORDINALS = {
 }
 WEEKDAY_WORDS = (
     {name.lower(): number for number, name in enumerate(WEEKDAYS)}
-    | {name[:3].lower(): number for number, name in enumerate(WEEKDAYS)}
+    | {name[:length].lower(): number for number, name in enumerate(WEEKDAYS) for length in (2, 3)}
     | {"tues": 2, "weds": 3, "thur": 4, "thurs": 4}
 )
 WEEKDAY_PLURALS = {f"{name.lower()}s": number for number, name in enumerate(WEEKDAYS)}
