@@ -58,7 +58,7 @@ def describe(schedule: Schedule | Several) -> str:
             return _without_times(schedule)
         case Several():
             # The words of a single schedule contain no semicolon outside quotes.
-            return "; ".join(describe_entry(entry) for entry in schedule.entries)
+            return _joined(schedule.entries)
         case _:
             assert_never(schedule)
 
@@ -74,7 +74,14 @@ def _without_times(schedule: Manual | OnFile | OnSession | OnWebhook | OnChat) -
 def describe_entries(schedule: Schedule | Several, keys: Iterable[str]) -> str:
     """Return what those of several schedules mean that have the given keys; the whole if none is left."""
     found = schedule.find(keys) if isinstance(schedule, Several) else ()
-    return "; ".join(describe_entry(entry) for entry in found) or describe(schedule)
+    return _joined(found) or describe(schedule)
+
+
+def _joined(entries: Iterable[Entry]) -> str:
+    """Return the words of several schedules; those with the same runs, like 60m and 1h, once."""
+    return "; ".join(
+        words for words, _ in dict.fromkeys((describe_entry(one), one.anchor_at) for one in entries)
+    )
 
 
 def describe_entry(entry: Entry) -> str:

@@ -429,3 +429,11 @@ def test_a_long_phrase_is_refused() -> None:
 )
 def test_excluded_days_are_read(phrase: str, words: str) -> None:
     assert describe(parse_schedule(phrase, now_ms=_NOW)) == words
+
+
+def test_schedules_with_the_same_runs_are_described_once() -> None:
+    several = combine([Every("2s"), Every("10s"), Every("1h"), Every("60m")])
+    assert describe(several) == "every 10 seconds; every hour"
+    assert normal(parse_schedule(describe(several), now_ms=_NOW)) == normal(several)
+    # These run twice an hour.
+    assert describe(combine([Every("1h"), Entry(Every("60m"), anchor_at=5)])) == "every hour; every hour"
