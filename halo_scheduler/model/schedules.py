@@ -211,6 +211,11 @@ class Several(OwnForm):
     def schedules(self) -> tuple[Schedule, ...]:
         return tuple(entry.schedule for entry in self.entries)
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its keys are those that entries without a key get."""
+        return [entry.key for entry in self.entries] == [str(index + 1) for index in range(len(self.entries))]
+
     def find(self, keys: Iterable[str]) -> tuple[Entry, ...]:
         """Return the entries with these keys, in their own order."""
         wanted = frozenset(keys)
@@ -312,6 +317,13 @@ def combine_like(
     """Return several schedules as one value; those that were there before keep their keys."""
     entries = before.entries if isinstance(before, Several) else ()
     return combine(with_keys(schedules, {one.timing: one.key for one in entries}))
+
+
+def keep_keys(schedule: Schedule | Several, before: Schedule | Several) -> Schedule | Several:
+    """Return the schedules of a file without keys; those that were there before keep their keys."""
+    if not isinstance(before, Several) or not isinstance(schedule, Several) or not schedule.is_numbered:
+        return schedule
+    return combine_like((replace(entry, key="") for entry in schedule.entries), before)
 
 
 def with_keys(schedules: Iterable[Schedule | Several | Entry], known: Mapping[Timing, str]) -> list[Entry]:

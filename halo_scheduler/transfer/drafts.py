@@ -12,6 +12,7 @@ from halo_scheduler.grammar.english import shortened
 from halo_scheduler.model import Follower, FollowOn, JobSpec, Outcome, StatusReason
 from halo_scheduler.model.codec import Value
 from halo_scheduler.model.messages import Message
+from halo_scheduler.model.schedules import keep_keys
 from halo_scheduler.model.settings import QuietTime
 from halo_scheduler.transfer.text_file import FileError, located
 
@@ -251,3 +252,9 @@ def _circles(
                 path.append(job_id)
                 stack.append((job_id, True))
                 stack += [(follower_id, False) for follower_id in reversed(followers[job_id])]
+
+
+def with_kept_keys(spec: JobSpec, before: JobSpec) -> JobSpec:
+    """Return a spec whose schedules, if the file gives no keys, have those of the same schedules from before."""
+    schedule = keep_keys(spec.schedule, before.schedule)
+    return spec if schedule is spec.schedule else replace(spec, schedule=schedule)

@@ -21,6 +21,7 @@ from halo_scheduler.transfer.drafts import (
     complete,
     find_circles,
     find_meant,
+    with_kept_keys,
 )
 from halo_scheduler.transfer.import_changes import (
     FieldChange,
@@ -303,7 +304,7 @@ class _Planner:
 
     def _changed_spec(self, before: JobSpec, draft: Draft, followers: tuple[Follower, ...]) -> JobSpec:
         anchor_at = before.anchor_at if draft.anchor_at is None else draft.anchor_at
-        spec = complete(draft.spec, followers, anchor_at)
+        spec = with_kept_keys(complete(draft.spec, followers, anchor_at), before)
         if draft.says is not None:
             spec = replace(before, **{name: getattr(spec, name) for name in draft.says})
         if is_same_once(before, spec):

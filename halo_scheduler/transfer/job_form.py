@@ -89,10 +89,8 @@ def _plain_schedules(schedule: Schedule | Several) -> dict[str, Any]:
     if not isinstance(schedule, Several):
         return {"schedule": to_plain(schedule)}
     # Keys that the reader would generate again are omitted.
-    is_numbered = [entry.key for entry in schedule.entries] == [
-        str(number) for number in range(1, len(schedule.entries) + 1)
-    ]
-    return {"schedules": [_plain_entry(entry, with_key=not is_numbered) for entry in schedule.entries]}
+    with_key = not schedule.is_numbered
+    return {"schedules": [_plain_entry(entry, with_key=with_key) for entry in schedule.entries]}
 
 
 def _plain_entry(entry: Entry, *, with_key: bool) -> dict[str, Any]:

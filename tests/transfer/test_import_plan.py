@@ -11,16 +11,19 @@ from timing import at_most_ms
 from halo_scheduler.model import (
     Command,
     Cron,
+    Entry,
     Every,
     Follower,
     FollowOn,
     JobSpec,
     Manual,
     Once,
+    OnFile,
     Policy,
     Prompt,
     Retry,
 )
+from halo_scheduler.model.schedules import combine
 from halo_scheduler.model.settings import QuietTime, Settings
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
 from halo_scheduler.transfer.import_changes import (
@@ -176,6 +179,22 @@ def test_another_kind_of_schedule_is_one_change() -> None:
         _draft("a", schedule=Cron("@daily")), jobs={"1": _spec("a", schedule=Every("1d"))}
     ).changed
     assert FieldChange("schedule", {"every": "1d"}, {"cron": "@daily"}) in changed.changes
+
+
+def test_schedules_that_stay_keep_their_keys() -> None:
+    before = _spec("a", schedule=combine([Cron("@daily"), Every("1h"), OnFile("/in")]))
+    given = combine([Every("2h"), OnFile("/in"), Every("1h")])
+    (changed,) = _plan(_draft("a", schedule=given), jobs={"1": before}).changed
+    assert [(entry.key, entry.schedule) for entry in changed.after.schedules] == [
+        ("1", Every("2h")),
+        ("3", OnFile("/in")),
+        ("2", Every("1h")),
+    ]
+    again = _plan(_draft("a", schedule=given), jobs={"1": changed.after})
+    assert not again.changed
+    named = combine([Entry(Every("1h"), key="often"), OnFile("/in")])
+    (changed,) = _plan(_draft("a", schedule=named), jobs={"1": before}).changed
+    assert changed.after.schedule == named
 
 
 def test_a_short_file_leaves_omitted_fields_alone() -> None:
