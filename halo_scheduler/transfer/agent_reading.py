@@ -39,7 +39,7 @@ _SAYS = frozenset({"schedule", "action", "description", "group", "enabled"})
 
 def looks_like_agent(data: object) -> bool:
     """Return whether plain data is an agent's file rather than one of ours."""
-    return isinstance(data, dict) and "schedules" in data and "jobs" not in data
+    return isinstance(data, dict) and "schedules" in data and not data.keys() & {"jobs", "action"}
 
 
 def read_agent(file: TextFile, path: str, repository: str | None = None) -> Drafts:

@@ -7,8 +7,9 @@ import re
 import pytest
 from timing import at_most_ms
 
-from halo_scheduler.model import After, Cron, JobSpec, Manual, Prompt
+from halo_scheduler.model import After, Cron, Every, JobSpec, Manual, Prompt
 from halo_scheduler.model.actions import GithubSource
+from halo_scheduler.model.schedules import combine
 from halo_scheduler.transfer.drafts import Drafts
 from halo_scheduler.transfer.job_files import read_jobs
 from halo_scheduler.transfer.text_file import FileError
@@ -171,6 +172,12 @@ def test_a_schedule_that_is_none_is_a_fault_with_its_line(schedule: str, fault: 
     drafts = _read(f"name: a\nschedules:\n  s: {schedule}\n  good: {{type: chat}}\n")
     assert [str(one)[: len(fault)] for one in drafts.faults] == [fault]
     assert [draft.spec.name for draft in drafts.jobs] == ["a/good"]
+
+
+def test_a_file_of_one_job_with_several_schedules_is_not_an_agent() -> None:
+    text = b"version: 2\nname: two\naction: {kind: command, argv: [x]}\nschedules: [{every: 1h}, {cron: '@daily'}]\n"
+    (draft,) = read_jobs(text, "two.yaml").jobs
+    assert draft.spec.schedule == combine([Every("1h"), Cron("@daily")])
 
 
 @pytest.mark.parametrize(
