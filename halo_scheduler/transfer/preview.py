@@ -192,19 +192,28 @@ def _notes(notes: Iterable[str]) -> list[Line]:
 def _change(change: FieldChange) -> list[Line]:
     label = f"{whole_line(change.path)}:"
     if _is_long(change.before) or _is_long(change.after):
-        return [Line(label=label, text=""), *_line_changes(change.before or "", change.after or "")]
+        return [Line(label=label, text=""), *_line_changes(_lines(change.before), _lines(change.after))]
     return [Line(label=label, text=f"{_value(change.before)} → {_value(change.after)}")]
 
 
-def _line_changes(before: object, after: object) -> Iterator[Line]:
+def _lines(value: object) -> str:
+    """Return a text of several lines; a list of objects has one for each."""
+    if isinstance(value, list):
+        return "\n".join(exact_line(json.dumps(item, ensure_ascii=False)) for item in value)
+    return str(value or "")
+
+
+def _line_changes(before: str, after: str) -> Iterator[Line]:
     """Yield a diff of two multi-line texts."""
-    old, new = (shown_spec(str(text)).splitlines() for text in (before, after))
+    old, new = (shown_spec(text).splitlines() for text in (before, after))
     for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]:
         sign = {"+": Sign.NEW, "-": Sign.REMOVED}.get(line[:1])
         yield Line(text=line, sign=sign, is_diff=True)
 
 
 def _is_long(value: object) -> bool:
+    if isinstance(value, list):
+        return any(isinstance(item, dict) for item in value)
     return isinstance(value, str) and "\n" in value
 
 

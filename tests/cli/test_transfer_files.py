@@ -251,6 +251,32 @@ def test_other_jobs_are_left_alone_unless_they_are_pruned(folder: Path) -> None:
     assert set(_jobs()) == {"report", "backup"}
 
 
+def test_a_job_that_has_an_error_in_its_file_is_not_missing_there(folder: Path) -> None:
+    assert _halo("apply", folder, "--yes").exit_code == 0
+    for file in folder.glob("*.yaml"):
+        file.write_text(file.read_text().replace("schedule:", "schedul:"))
+    refused = _halo("apply", folder, "--yes")
+    assert refused.exit_code == 1
+    assert "is not a known field" in refused.stdout
+    assert "Not in the files" not in refused.stdout
+
+
+def test_several_schedules_are_compared_line_by_line(folder: Path) -> None:
+    job = "version: 2\nname: two\naction: {kind: command, argv: ['true']}\nschedules:\n- every: 1h\n"
+    (folder / "two.yaml").write_text(f"{job}- cron: 0 9 * * *\n")
+    assert _halo("apply", folder, "--yes").exit_code == 0
+    (folder / "two.yaml").write_text(f"{job}- cron: 0 10 * * *\n")
+    assert _halo("apply", folder, "--yes").stdout.splitlines()[:7] == [
+        "Changed:",
+        "  ~ two",
+        "      schedules:",
+        "        @@ -1,2 +1,2 @@",
+        '         {"every": "1h"}',
+        '        -{"cron": "0 9 * * *"}',
+        '        +{"cron": "0 10 * * *"}',
+    ]
+
+
 def test_of_many_other_jobs_some_are_named(folder: Path) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_jobs([{"name": f"j{n:02}", "schedule": Manual(), "action": _TRUE} for n in range(30)])

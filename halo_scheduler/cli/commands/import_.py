@@ -264,7 +264,8 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
     with Scheduler.open(actor=TERMINAL) as scheduler, without_garbage_collection():
         with progress("Comparing"):
             plan = scheduler.imports.plan(drafts, prune=prune)
-        if not prune:
+        # A job that its file gives incorrectly is in a file too.
+        if not prune and not plan.faults:
             _print_others(scheduler, plan)
         confirm_and_apply(scheduler, plan, yes=yes, paused=False, skip_bad=None)
 
