@@ -78,7 +78,7 @@ class Draft:
         """Return a fault of this draft, with its place."""
         if self.path:
             error = error.under(self.path)
-        line = self.line or self.line_of(error.path)
+        line = self.line_of(error.path) or self.line
         return Fault(message=error.message, line=line, path=error.path, file=self.file)
 
 

@@ -142,14 +142,18 @@ class _TimerReader:
             return None
 
     def _job(self, schedules: list[tuple[_Schedule, Setting]], service: UnitFile, name: str) -> Draft | None:
-        """Return the timer's job with all its times."""
+        """Return the timer's job with all its times, each of them once."""
+        lines: dict[_Schedule, int] = {}
+        for schedule, setting in schedules:
+            lines.setdefault(schedule, setting.line)
+        places = {f"schedules[{index}]": line for index, line in enumerate(lines.values())}
         reader = ServiceReader(service, self._specifiers(name))
         description = self._timer.last("Unit", "Description") or service.last("Unit", "Description")
         try:
             spec = JobSpec(
                 name=self._stem,
                 description="" if description is None else description.value,
-                schedule=combine(dict.fromkeys(schedule for schedule, _ in schedules)),
+                schedule=combine(lines),
                 action=reader.command(),
                 policy=self._policy(service, reader),
             )
@@ -161,6 +165,7 @@ class _TimerReader:
         return Draft(
             spec=spec,
             line=schedules[0][1].line,
+            line_of=lambda path: places.get(path.partition(".")[0]),
             notes=tuple(filter(None, notes)),
             says=_SAYS,
             has_made_up_name=True,

@@ -7,6 +7,7 @@ import re
 import pytest
 from timing import at_most_ms
 
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import (
     After,
     Backoff,
@@ -48,6 +49,21 @@ def _action(service: str) -> Command:
     action = _spec(_read(_TIMER, f"[Service]\n{service}")).action
     assert isinstance(action, Command)
     return action
+
+
+def test_an_error_of_one_of_several_times_is_reported_at_its_line() -> None:
+    times = "[Timer]\nOnStartupSec=5min\nOnCalendar=09:00\nOnCalendar=09:00\nOnCalendar=10:00\n"
+    (draft,) = _read(times).jobs
+    assert [describe(entry.schedule) for entry in draft.spec.schedules] == [
+        "at 09:00 every day",
+        "at 10:00 every day",
+        "5 minutes after login",
+    ]
+    lines = [
+        draft.fault(ScheduleError("is wrong", path=path)).line
+        for path in ("schedules[0].cron", "schedules[1]", "schedules[2]", "policy")
+    ]
+    assert lines == [3, 5, 2, 3]
 
 
 def test_a_timer_becomes_a_job() -> None:
