@@ -11,7 +11,7 @@ from halo_scheduler.errors import PhraseParseError
 from halo_scheduler.grammar.english import MONTHS, WEEKDAYS, listed, shown
 
 LONGEST_PHRASE = 10_000
-_SIMILARITY = 0.75
+_SIMILARITY, _SHORTEST_SIMILAR = 0.75, 3
 
 _TOKEN = re.compile(
     r"""
@@ -284,4 +284,6 @@ def _similar_word(word: str) -> str:
     known = [*WEEKDAY_WORDS, *WEEKDAY_PLURALS, *MONTH_WORDS, *NUMBERS, *ORDINALS, *_MORE_WORDS]
     if word in known or word in _JOINTS:
         return ""
+    # Two letters are like too many words.
+    known = [name for name in known if len(name) >= _SHORTEST_SIMILAR]
     return next(iter(get_close_matches(word, known, 1, _SIMILARITY)), "")
