@@ -43,6 +43,7 @@ _WATCHED_MS = MINUTE_MS
 # Halo was off for no longer than this when it was restarted.
 _RESTART_MS = 5 * MINUTE_MS
 _FEWEST_OF_MANY = 3
+_Shown = tuple[int, Notice]
 
 
 class NoticeGroups:
@@ -53,7 +54,7 @@ class NoticeGroups:
     """
 
     def __init__(self) -> None:
-        self._recent: dict[NoticeKind, list[tuple[int, Notice]]] = {}
+        self._recent: dict[NoticeKind, list[_Shown]] = {}
 
     def fold(self, notices: Sequence[Notice], now_ms: int) -> list[Notice]:
         """Return what to show for notices that came together."""
@@ -63,14 +64,23 @@ class NoticeGroups:
             if notice.kind not in OF_MANY:
                 single.append(notice)
                 continue
-            recent = [one for one in self._recent.get(notice.kind, []) if now_ms - one[0] < MINUTE_MS]
+            recent = _of_this_minute(self._recent.get(notice.kind, []), now_ms)
             self._recent[notice.kind] = [*recent, (now_ms, notice)]
         for kind in dict.fromkeys(notice.kind for notice in notices if notice.kind in OF_MANY):
-            told = [notice for _at, notice in self._recent[kind]]
-            if len({notice.job_id for notice in told}) >= _FEWEST_OF_MANY:
-                folded[kind] = merged_notice(kind, told)
+            if _are_of_many(self._recent[kind]):
+                folded[kind] = merged_notice(kind, [notice for _at, notice in self._recent[kind]])
         single += [notice for notice in notices if notice.kind in OF_MANY and notice.kind not in folded]
         return [*single, *folded.values()]
+
+
+def _of_this_minute(shown: list[_Shown], now_ms: int) -> list[_Shown]:
+    """Return the notices that a new one is merged with; none of a merged notice whose minute is over."""
+    recent = [one for one in shown if now_ms - one[0] < MINUTE_MS]
+    return [] if recent != shown and _are_of_many(shown) else recent
+
+
+def _are_of_many(shown: list[_Shown]) -> bool:
+    return len({notice.job_id for _at, notice in shown}) >= _FEWEST_OF_MANY
 
 
 def notice_of(

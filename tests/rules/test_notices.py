@@ -405,6 +405,17 @@ def test_notices_within_a_minute_are_combined() -> None:
     assert groups.fold([four], _NOW + 2 * _MINUTE) == [four]
 
 
+def test_a_second_combined_notice_repeats_no_job_of_the_first() -> None:
+    groups = NoticeGroups()
+    groups.fold([_failure_of(name) for name in "abc"], _NOW)
+    (first,) = groups.fold([_failure_of("d")], _NOW + 59 * _SECOND)
+    assert first.text == "a, b, c and 1 more"
+    later = [_failure_of(name) for name in "efg"]
+    assert groups.fold(later[:2], _NOW + 61 * _SECOND) == later[:2]
+    (second,) = groups.fold(later[2:], _NOW + 62 * _SECOND)
+    assert (second.title, second.text) == ("3 jobs failed", "e, f, g")
+
+
 def test_one_job_that_fails_again_and_again_is_not_several() -> None:
     groups = NoticeGroups()
     assert [groups.fold([_failure_of("a")], _NOW + second) for second in range(3)] == [[_failure_of("a")]] * 3
