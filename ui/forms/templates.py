@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from halo_scheduler.model import (
+    Backoff,
     Caps,
     Command,
     Cron,
@@ -80,8 +81,8 @@ TEMPLATES: dict[str, Template] = {
             name="Check my website",
             schedule=Every("15m"),
             action=HttpRequest(url=UNTYPED_URL),
-            # Never disabled: it keeps checking while the site is down, so that it can report the recovery.
-            policy=Policy(time_limit="30s", max_errors=0, notify=Notify.FAILURES),
+            # Never disabled or delayed: it keeps checking while the site is down, and reports the recovery.
+            policy=Policy(time_limit="30s", max_errors=0, backoff=Backoff.none(), notify=Notify.FAILURES),
         ),
     ),
     "reminder": Template(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from halo_scheduler.model import Command, JobSpec, Notify, Reminder
+from halo_scheduler.model import Backoff, Command, JobSpec, Notify, Reminder
 from ui.forms.templates import TEMPLATES
 from ui.style.icons import draw
 
@@ -30,6 +30,7 @@ def test_the_reminder_reminds() -> None:
 def test_the_website_check_keeps_running_while_the_site_is_down() -> None:
     policy = TEMPLATES["website"].spec.policy
     assert (policy.max_errors, policy.time_limit, policy.notify) == (0, "30s", Notify.FAILURES)
+    assert policy.backoff == Backoff.none()
 
 
 def test_the_backup_keeps_the_last_seven(tmp_path: Path) -> None:
