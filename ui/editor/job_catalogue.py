@@ -21,7 +21,7 @@ from halo_scheduler.rules.chains import LinkState
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.style.theme import Appearance, Tone
-from ui.style.wording import one_line, plain_tooltip
+from ui.style.wording import natural_key, one_line, plain_tooltip
 
 _LONGEST_CIRCLE = 6
 _ARROW = " → "
@@ -46,7 +46,7 @@ def read_jobs(scheduler: Scheduler, own_id: str | None) -> list[JobEntry]:
     jobs = [job for page in scheduler.jobs.in_pages() for job in page]
     circles = {} if own_id is None else _circles([*jobs, *scheduler.list_removed()], own_id)
     found = [_entry(job, circles.get(job.id, "")) for job in jobs if job.id != own_id]
-    return sorted(found, key=lambda entry: entry.name.casefold())
+    return sorted(found, key=lambda entry: natural_key(entry.name))
 
 
 def read_some(scheduler: Scheduler, job_ids: Iterable[str]) -> list[JobEntry]:

@@ -21,7 +21,7 @@ from halo_scheduler.wording.schedules import describe
 from ui.backend.backend import Backend, Lane
 from ui.backend.engine_thread import EngineThread
 from ui.style.theme import Appearance
-from ui.style.wording import run_words
+from ui.style.wording import natural_key, run_words
 
 from .draft import Draft
 
@@ -304,7 +304,7 @@ class _Existing:
 
 def _existing(scheduler: Scheduler) -> _Existing:
     found = scheduler.jobs.names_and_groups()
-    groups = sorted({group for _, group in found if group is not None}, key=str.casefold)
+    groups = sorted({group for _, group in found if group is not None}, key=natural_key)
     return _Existing(tuple(groups), frozenset(name for name, _ in found))
 
 

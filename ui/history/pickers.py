@@ -17,7 +17,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.style.marks import Shape, outcome_mark
 from ui.style.theme import Appearance, Tone
-from ui.style.wording import outcome_words
+from ui.style.wording import natural_key, outcome_words
 from ui.widgets.boxes import dress_suggestions, give_room
 from ui.widgets.labels import tint
 
@@ -208,8 +208,8 @@ def _entries(scheduler: Scheduler, is_cancelled: Callable[[], bool]) -> Iterator
         yield from sorted(removed, key=_order)
 
 
-def _order(entry: JobEntry) -> str:
-    return entry.text.casefold()
+def _order(entry: JobEntry) -> tuple[str | int, ...]:
+    return natural_key(entry.text)
 
 
 class OutcomePicker(QPushButton):

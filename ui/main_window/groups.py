@@ -22,8 +22,9 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Job, JobStatus
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
-from ui.main_window.table.job_rows import JobRow, natural_key
+from ui.main_window.table.job_rows import JobRow
 from ui.style.theme import GRID, MARGIN, Appearance, strong_font
+from ui.style.wording import natural_key
 from ui.widgets.labels import WrappedText, button, label
 
 from .toolbar import menu_text

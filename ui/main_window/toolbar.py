@@ -20,7 +20,7 @@ from ui.main_window.table.job_rows import (
     kind_words,
 )
 from ui.style.theme import GRID, MARGIN, Appearance, Tone
-from ui.style.wording import one_line, plain_tooltip
+from ui.style.wording import natural_key, one_line, plain_tooltip
 from ui.widgets.boxes import StayingMenu
 from ui.widgets.labels import SearchField, action, button, icon_button, set_words, tint, with_shortcut
 
@@ -227,7 +227,7 @@ class JobToolbar(QWidget):
 
     def set_groups(self, groups: Iterable[str], limits: Mapping[str, int]) -> None:
         """Offer these groups as filters."""
-        groups = tuple(sorted(groups, key=str.casefold))
+        groups = tuple(sorted(groups, key=natural_key))
         if (groups, limits) != (self._groups, self._limits):
             self._groups, self._limits = groups, limits
             self._fill_groups()

@@ -25,7 +25,7 @@ from ui.forms.inputs import ZonePicker
 from ui.forms.quiet_times import called, day_name, end_words
 from ui.forms.rows import link
 from ui.style.theme import GRID, HALF, MARGIN
-from ui.style.wording import one_line
+from ui.style.wording import natural_key, one_line
 from ui.widgets.boxes import give_room, time_box
 from ui.widgets.labels import button, label
 
@@ -163,7 +163,7 @@ class QuietTimeForm(EntryForm):
 
     def _offer_groups(self, groups: Iterable[str], chosen: str | None) -> None:
         # Keep a group that no job belongs to anymore until another is chosen.
-        names = sorted({*groups, *([] if chosen is None else [chosen])}, key=str.casefold)
+        names = sorted({*groups, *([] if chosen is None else [chosen])}, key=natural_key)
         self._group.clear()
         self._group.addItem(self.tr("All jobs"), None)
         for name in names:

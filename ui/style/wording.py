@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from textwrap import wrap
+from unicodedata import combining, normalize
 
 from PySide6.QtCore import QCoreApplication
 
@@ -20,6 +21,8 @@ _WHOLE_LINE = 80
 # Where Qt would recognise markup, unless this invisible character follows.
 _MARKUP = re.compile(r"<(?=[A-Za-z!?/])|&(?=lt;)")
 _WORD_JOINER = "\u2060"
+# Longer runs of digits are ids or hashes, not numbers.
+_NUMBERS = re.compile(r"([0-9]{1,15})")
 
 
 def tr(text: str) -> str:
@@ -44,6 +47,13 @@ def plain_tooltip(text: str) -> str:
 def _wrapped(line: str) -> list[str]:
     parts = wrap(line, _WHOLE_LINE, expand_tabs=False, replace_whitespace=False, break_on_hyphens=False)
     return parts or [""]
+
+
+def natural_key(name: str) -> tuple[str | int, ...]:
+    """Return a key that sorts "job 2" before "job 10", and "Überprüfung" next to "Updates"."""
+    letters = (one for one in normalize("NFKD", name.casefold()) if not combining(one))
+    parts = _NUMBERS.split("".join(letters))
+    return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
 
 
 def ago(at: int, now_ms: int) -> str:

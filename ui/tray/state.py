@@ -15,7 +15,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.measures import moment_in_words, when_in_words
 from ui.backend.backend import NO_ENDS, Ends, still_running
 from ui.backend.questions import MOST_READ
-from ui.style.wording import one_line
+from ui.style.wording import natural_key, one_line
 from ui.widgets.job_text import MOST_NAMED, WaitingJob, WaitingJobs, waiting_line
 
 MOST_LISTED = 25
@@ -316,7 +316,7 @@ def _runnable(known: Mapping[str, Situation], upcoming: Sequence[Upcoming]) -> t
         latest = heapq.nlargest(_FEWER_LISTED, known, key=lambda job_id: known[job_id].last_run_at or 0)
         chosen = list(dict.fromkeys([*soonest, *latest]))[:_FEWER_LISTED]
     names = (JobName(job_id, known[job_id].name) for job_id in chosen)
-    return tuple(sorted(names, key=lambda job: job.name.casefold()))
+    return tuple(sorted(names, key=lambda job: natural_key(job.name)))
 
 
 def _tr(text: str) -> str:

@@ -285,6 +285,12 @@ def test_one_change_costs_one_job(
     qtbot.waitUntil(lambda: "renamed" in [job.name for job in tray.state.runnable])
 
 
+def test_numbers_in_names_are_sorted_by_value(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+    for name in ("every15", "every30", "Every5"):
+        scheduler.add_job(name, Every("5m"))
+    assert [job.name for job in _read(tray, qtbot).runnable] == ["Every5", "every15", "every30"]
+
+
 def test_many_changes_at_once_are_read_twice_at_most(
     tray: Tray, backend: Backend, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

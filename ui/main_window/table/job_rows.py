@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from enum import IntEnum, StrEnum
 from functools import lru_cache
 from math import inf
 from typing import Any
-from unicodedata import combining, normalize
 
 from PySide6.QtCore import QCoreApplication
 
@@ -39,10 +37,9 @@ from halo_scheduler.rules.statistics import TrendPoint
 from halo_scheduler.wording.jobs import action_text, searched_text
 from halo_scheduler.wording.schedules import describe
 from halo_scheduler.wording.short_schedules import describe_shortly
+from ui.style.wording import natural_key
 
 _NOBODY: tuple[str, tuple[Follower, ...]] = ("", ())
-# Longer runs of digits are ids or hashes, not numbers.
-_NUMBERS = re.compile(r"([0-9]{1,15})")
 _SNIPPET_BEFORE = 4
 
 
@@ -139,13 +136,6 @@ class Followers:
             for one in followers:
                 found.setdefault(one.job_id, []).append(name)
         return {job_id: tuple(sorted(names)) for job_id, names in found.items()}
-
-
-def natural_key(name: str) -> tuple[str | int, ...]:
-    """Return a key that sorts "job 2" before "job 10", and "Überprüfung" next to "Updates"."""
-    letters = (one for one in normalize("NFKD", name.casefold()) if not combining(one))
-    parts = _NUMBERS.split("".join(letters))
-    return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
 
 
 def sort_key(column: Column) -> Callable[[JobRow], tuple[Any, ...]]:
