@@ -259,6 +259,12 @@ class JobEditor(QDialog):
         told = [] if self._save_error is None else [self._save_error]
         return [*told, *self._read.problems]
 
+    @property
+    def _is_in_order(self) -> bool:
+        """Whether no field has an error; a save that failed for another reason may be tried again."""
+        failed = self._save_error
+        return not self._read.problems and (failed is None or not failed.path)
+
     def _show_summaries(self, reading: Reading, problems: list[Problem]) -> None:
         summaries = reading.summaries(self._list.summary(PageNumber.WHEN))
         for number, (page, summary) in enumerate(zip(self._form.pages.all(), summaries, strict=True)):
@@ -283,7 +289,7 @@ class JobEditor(QDialog):
         remark = "" if is_worth_saving else self.tr("No changes")
         self._footer.show_remark(self.tr("Saving…") if self._is_saving else remark)
         self._footer.allow(
-            saving=spec is not None and not problems and is_worth_saving and not self._is_saving,
+            saving=spec is not None and self._is_in_order and is_worth_saving and not self._is_saving,
             testing=self._tested_spec is not None and not self._is_testing and not self._is_saving,
         )
 
@@ -318,11 +324,13 @@ class JobEditor(QDialog):
     def _save(self) -> None:
         self._read_form()
         spec = self._read.spec
-        if self._problems() or spec is None:
+        if not self._is_in_order or spec is None:
             self._refresh_previews()
             self._go_to_problem()
         elif not self._is_saving and self._is_worth_saving():
             # No preview is queued ahead of what the user waits for.
+            self._save_error = None
+            self._show_state()
             self.saved.emit(spec)
 
     @property

@@ -384,11 +384,14 @@ def test_an_error_from_the_service_is_shown_beside_its_field_until_a_change(benc
     assert (desk.error("name"), desk.can_save) == ("", True)
 
 
-def test_an_error_without_a_field_is_shown_beside_save(bench: Bench) -> None:
+def test_after_an_error_without_a_field_saving_can_be_tried_again(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("name", "other")
+    desk.save()
     desk.editor.show_error("", "the database is locked")
-    assert (desk.reason, desk.can_save) == ("The database is locked.", False)
+    assert (desk.reason, desk.can_save) == ("The database is locked.", True)
+    assert desk.save().name == "other"
+    assert (len(desk.saved), desk.reason) == (2, "")
 
 
 def test_saving_that_takes_a_while_is_reported_and_nothing_can_be_changed(bench: Bench) -> None:
