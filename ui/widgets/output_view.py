@@ -88,6 +88,9 @@ class OutputView(QWidget):
         self._is_ended = True
         if not self._raw:
             self._screen.setPlaceholderText(self.tr("No output"))
+        elif has_directives(self._raw):
+            # Seen only if nothing else was printed.
+            self._screen.setPlaceholderText(self.tr("Only lines for Halo (::progress …), which are hidden"))
         if not self._turns.isActive():
             self._take_turn()
 

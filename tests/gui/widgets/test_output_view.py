@@ -91,6 +91,13 @@ def test_nothing_printed_is_reported(view: OutputView) -> None:
     assert _screen(view).placeholderText() == "No output"
 
 
+def test_output_of_nothing_but_hidden_lines_is_reported(view: OutputView) -> None:
+    view.set_content(b"::progress 10\n::cost 0.1\n")
+    assert (view.text(), _screen(view).placeholderText()[:20]) == ("", "Only lines for Halo ")
+    _button(view, "linesButton").click()
+    assert view.text() == "::progress 10\n::cost 0.1"
+
+
 def test_another_theme_draws_the_same_text(view: OutputView) -> None:
     view.set_content(b"\x1b[31mred\x1b[0m\nlast")
     child(view, Appearance).choose(Theme.DARK)
