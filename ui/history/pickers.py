@@ -18,7 +18,7 @@ from ui.backend.backend import Backend, Lane
 from ui.style.marks import Shape, outcome_mark
 from ui.style.theme import Appearance, Tone
 from ui.style.wording import natural_key, outcome_words
-from ui.widgets.boxes import dress_suggestions, give_room
+from ui.widgets.boxes import dress_suggestions, elide, give_room
 from ui.widgets.labels import tint
 
 from .choice import JobName, job_names
@@ -116,6 +116,7 @@ class JobPicker(QComboBox):
         field = self.lineEdit()
         if field is not None:
             field.setAccessibleName(self.tr("Job"))
+            elide(field)
             field.editingFinished.connect(self._settle)
         backend.changed.connect(self._notice)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QSize, QTime
-from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QShowEvent
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QSize, Qt, QTime
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPalette, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSpinBox,
@@ -21,6 +21,8 @@ from PySide6.QtWidgets import (
 from ui.style.theme import HALF
 
 _INSET = HALF + 2
+# Between the border of a line edit and its text.
+_FIELD_MARGIN = 2
 _ROW = 28
 _SHORTEST_ENTRY = 12
 
@@ -63,6 +65,28 @@ def inset(box: QAbstractSpinBox) -> None:
     line = box.findChild(QLineEdit)
     if line is not None:
         line.setTextMargins(_INSET, 0, 0, 0)
+
+
+def elide(field: QLineEdit) -> None:
+    """Let the text of a field end with "…" where it does not fit, unless it is being edited."""
+    field.installEventFilter(_Ellipsis(field))
+
+
+class _Ellipsis(QObject):
+    """Draws the text of a field that is too narrow for it."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() != QEvent.Type.Paint or not isinstance(watched, QLineEdit) or watched.hasFocus():
+            return super().eventFilter(watched, event)
+        room = watched.contentsRect().adjusted(_FIELD_MARGIN, 0, -_FIELD_MARGIN, 0)
+        shown = watched.fontMetrics().elidedText(watched.text(), Qt.TextElideMode.ElideRight, room.width())
+        if shown == watched.text():
+            return super().eventFilter(watched, event)
+        painter = QPainter(watched)
+        painter.setPen(watched.palette().color(QPalette.ColorRole.Text))
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        painter.end()
+        return True
 
 
 def let_shrink(box: QComboBox) -> None:

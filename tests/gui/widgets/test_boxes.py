@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, QTime
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCompleter, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QCompleter, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from ui.style.theme import Appearance
-from ui.widgets.boxes import EdgeMenu, dress_suggestions, time_box
+from ui.widgets.boxes import EdgeMenu, dress_suggestions, elide, time_box
 
 
 def test_a_time_typed_over_the_whole_of_another_takes_its_place(qtbot: QtBot) -> None:
@@ -23,6 +24,28 @@ def test_a_time_typed_over_the_whole_of_another_takes_its_place(qtbot: QtBot) ->
     box.setSelectedSection(box.Section.MinuteSection)
     QTest.keyClicks(box, "45")
     assert box.time() == QTime(13, 45)
+
+
+def test_a_long_text_that_is_not_edited_ends_with_an_ellipsis(qtbot: QtBot) -> None:
+    box, other = QComboBox(), QLineEdit()
+    for widget in (box, other):
+        qtbot.addWidget(widget)
+        widget.show()
+    box.setEditable(True)
+    box.resize(120, 28)
+    field = box.lineEdit()
+    assert field is not None
+    other.setFocus()
+
+    def drawn(text: str) -> QImage:
+        field.setText(text)
+        field.setCursorPosition(0)
+        return field.grab().toImage()
+
+    cut, short = drawn("a name that is too long"), drawn("short")
+    elide(field)
+    assert drawn("a name that is too long") == drawn("a name that is too long, and longer") != cut
+    assert drawn("short") == short
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support")
