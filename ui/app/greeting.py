@@ -13,6 +13,7 @@ from ui.widgets.labels import button, label
 
 _PICTURE = 64
 _WIDTH = 464
+_TITLE_BAR = 32
 
 
 class Greeting(QDialog):
@@ -46,7 +47,8 @@ class Greeting(QDialog):
         box = QVBoxLayout(self)
         box.setContentsMargins(2 * MARGIN, 2 * MARGIN, 2 * MARGIN, MARGIN + GRID)
         box.setSpacing(GRID)
-        box.addWidget(_drawing(), 0, Qt.AlignmentFlag.AlignHCenter)
+        self._drawing = _drawing()
+        box.addWidget(self._drawing, 0, Qt.AlignmentFlag.AlignHCenter)
         box.addSpacing(GRID)
         box.addWidget(_centred(label(self.tr("Welcome to Halo"), "title")))
         box.addWidget(
@@ -83,6 +85,10 @@ class Greeting(QDialog):
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         fit_height(self, _WIDTH)
+        # On a low screen with a large font the button would lie below the edge.
+        if self.height() > self.screen().availableGeometry().height() - _TITLE_BAR:
+            self._drawing.hide()
+            fit_height(self, _WIDTH)
         super().showEvent(event)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QScreen
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.app.greeting import Greeting
@@ -56,3 +57,20 @@ def test_closing_the_greeting_is_not_an_answer(greeting: Greeting, qtbot: QtBot)
 
 def test_its_title_leaves_the_programs_name_to_the_desktop(greeting: Greeting) -> None:
     assert "Halo" not in greeting.windowTitle(), "Qt adds it"
+
+
+def test_on_a_low_screen_it_leaves_out_the_picture(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, qapp: QApplication
+) -> None:
+    def height_of(screen_height: int) -> int:
+        monkeypatch.setattr(
+            QScreen, "availableGeometry", lambda _self: QRect(0, 0, 640, screen_height), raising=True
+        )
+        made = Greeting()
+        qtbot.addWidget(made)
+        made.show()
+        assert _continue(made).isVisible()
+        return made.height()
+
+    roomy = height_of(1_000)
+    assert height_of(roomy) <= roomy - 64
