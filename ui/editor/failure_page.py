@@ -58,7 +58,7 @@ class FailurePage(Page):
         self.column.addStretch(1)
 
     def _build_limit(self) -> None:
-        self._has_limit = QCheckBox(self.tr("Stop runs longer than"))
+        self._has_limit = QCheckBox(self.tr("Stop runs after"))
         self._has_limit.setObjectName("hasTimeLimit")
         self._limit = IntervalEdit(self.tr("Time limit"), name="timeLimit")
         self.add_field(
@@ -82,7 +82,7 @@ class FailurePage(Page):
             zero=self.tr("never"),
         )
         self._delay = IntervalEdit(self.tr("Delay before each retry"), name="retryDelay", least=0)
-        self._delay_words = label(self.tr("more times, waiting"))
+        self._delay_words = label(self.tr("times, after"))
         self.add_field(
             Field(
                 self.tr("Retry after a failure"),

@@ -113,13 +113,13 @@ class OptionsPage(Page):
             Field("", self._most, path="policy.catch_up_limit", subject=self.tr("The number"))
         )
         self._most.valueChanged.connect(self.edited)
-        self._has_age = QCheckBox(self.tr("Unless missed more than"))
+        self._has_age = QCheckBox(self.tr("Unless older than"))
         self._has_age.setObjectName("hasMaxAge")
         self._age = IntervalEdit(self.tr("Oldest missed run to catch up"), name="maxAge")
         self._age_field = self.add_field(
             Field(
                 "",
-                optional_interval("maxAgeRow", self._has_age, self._age, self.tr("ago")),
+                optional_interval("maxAgeRow", self._has_age, self._age),
                 path="policy.catch_up_max_age",
                 subject=self.tr("The age"),
             )

@@ -71,10 +71,10 @@ def _takes_tab(widget: QWidget) -> bool:
     return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 
-def optional_interval(name: str, has: QCheckBox, edit: IntervalEdit, rest: str = "") -> QWidget:
-    """Return an interval with a check box; `rest` is the text after it."""
+def optional_interval(name: str, has: QCheckBox, edit: IntervalEdit) -> QWidget:
+    """Return an interval with a check box."""
     has.toggled.connect(edit.setEnabled)
-    return side_by_side(name, has, edit, *([label(rest)] if rest else []))
+    return side_by_side(name, has, edit)
 
 
 def set_optional(has: QCheckBox, edit: IntervalEdit, *, is_on: bool) -> None:

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QScreen
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton
+from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.app.greeting import Greeting
@@ -59,13 +59,9 @@ def test_its_title_leaves_the_programs_name_to_the_desktop(greeting: Greeting) -
     assert "Halo" not in greeting.windowTitle(), "Qt adds it"
 
 
-def test_on_a_low_screen_it_leaves_out_the_picture(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, qapp: QApplication
-) -> None:
+def test_on_a_low_screen_it_leaves_out_the_picture(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     def height_of(screen_height: int) -> int:
-        monkeypatch.setattr(
-            QScreen, "availableGeometry", lambda _self: QRect(0, 0, 640, screen_height), raising=True
-        )
+        monkeypatch.setattr(QScreen, "availableGeometry", lambda _self: QRect(0, 0, 640, screen_height))
         made = Greeting()
         qtbot.addWidget(made)
         made.show()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +13,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from pytestqt.qtbot import QtBot
 
+from halo_scheduler.model import Idle, Load, MainsPower, Network, PathExists
 from ui.editor.draft import PageNumber
 from ui.editor.frame import ElidedLink, _wrapped
 from ui.forms.fields import Page
+
+_CONDITIONS = (
+    MainsPower(),
+    Network(host="nas.local", port=22),
+    Idle(),
+    Load(below=1.5),
+    PathExists(path="/mnt/backup"),
+)
 
 
 @pytest.fixture
@@ -77,6 +87,21 @@ def test_control_with_s_or_return_saves(bench: Bench, key: Qt.Key) -> None:
 
 def _is_whole(page: Page) -> bool:
     return page.horizontalScrollBar().maximum() == 0
+
+
+@pytest.mark.usefixtures("large_letters")
+@pytest.mark.parametrize("place", PageNumber)
+def test_every_page_fits_a_small_screen_with_large_letters(
+    bench: Bench, qtbot: QtBot, place: PageNumber
+) -> None:
+    desk = bench.open(replace(FULL, policy=replace(FULL.policy, conditions=_CONDITIONS)))
+    desk.editor.setMinimumSize(624, 340)
+    desk.editor.resize(624, 340)
+    desk.editor.turn_to(place)
+    page = desk.editor._form.currentWidget()
+    assert isinstance(page, Page)
+    qtbot.waitUntil(lambda: page.isVisible() and page.verticalScrollBar().maximum() > 0)
+    assert _is_whole(page), page.horizontalScrollBar().maximum()
 
 
 @pytest.mark.usefixtures("styled")

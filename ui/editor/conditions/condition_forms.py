@@ -158,7 +158,7 @@ class HostForm(ConditionForm):
         self._host = _line(f"{name}Host", self.tr("Host"), "nas.local")
         self._port = number_box(1, _HIGHEST_PORT, name=f"{name}Port", title=self.tr("Port"), width=88)
         self._port.setValue(_USUAL_PORT)
-        self._host.setMinimumWidth(scaled(MARGIN * 8))
+        self._host.setMinimumWidth(scaled(MARGIN * 5))
         self.row.addWidget(self._host, 1)
         self.row.addWidget(label(self.tr("is reachable on port")))
         self.row.addWidget(self._port)
