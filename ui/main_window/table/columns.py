@@ -20,6 +20,8 @@ from .job_table import JobTableModel
 NARROWEST = 6 * GRID
 # Minimum width of the names, and the width beyond which other columns may grow although names are longer.
 _LEAST_LETTERS, _PLENTY_OF_LETTERS = 20, 34
+# With fewer letters of the names even the next run is hidden; the details show it.
+_FEWEST_LETTERS = 10
 # A longer next run gets only what the other columns leave.
 _NEXT_LETTERS = 34
 # Longer texts of the next run are elided before another column is hidden.
@@ -28,7 +30,7 @@ _LEAST_NEXT = "tomorrow at 00:00 · quiet"
 _DATED = "24 Dec 2026 00:00"
 NAME_MARGIN = 5 * GRID
 """The width of the mark in a name's cell, with its margins."""
-# Columns are hidden from the right when the names need the space; these two never are.
+# Columns are hidden from the right when the names need the space; these two are not.
 _KEPT = (Column.NAME, Column.NEXT)
 _YIELDING = tuple(column for column in reversed(Column) if column not in _KEPT)
 _WIDEST = 4_000
@@ -121,11 +123,17 @@ class Columns(QObject):
             if rest() < least:
                 widths.pop(column, None)
         if rest() < least and Column.NEXT in widths:
-            widths[Column.NEXT] = min(widths[Column.NEXT], max(room - least, room // 2))
+            self._narrow_next(widths, room, least)
         for column, longest, names in self._long(least, plenty):
             if column in widths and column not in self._chosen:
                 widths[column] += max(min(longest - widths[column], rest() - names), 0)
         return widths | {Column.NAME: max(rest(), NARROWEST)}
+
+    def _narrow_next(self, widths: dict[Column, int], room: int, least: int) -> None:
+        """Narrow the next run to half of the room; remove it if the names would have few letters even then."""
+        widths[Column.NEXT] = min(widths[Column.NEXT], max(room - least, room // 2))
+        if room - sum(widths.values()) < NAME_MARGIN + _FEWEST_LETTERS * self._letter():
+            del widths[Column.NEXT]
 
     def _usual(self) -> dict[Column, int]:
         most = _NEXT_LETTERS * self._letter()

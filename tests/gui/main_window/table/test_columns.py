@@ -285,6 +285,17 @@ def test_a_long_next_run_leaves_names_twenty_letters_or_half_of_the_table(view: 
         assert view.columnWidth(Column.NAME) >= min(letters, view.viewport().width() // 2)
 
 
+def test_beside_the_details_with_large_letters_names_take_the_place_of_the_next_run(view: JobView) -> None:
+    view.setFont(QFont(view.font().family(), 17))
+    letters = QFontMetrics(strong_font(view.font())).averageCharWidth()
+    for width in range(200, 700, 20):
+        view.resize(width, 300)
+        assert view.columnWidth(Column.NAME) >= min(10 * letters, view.viewport().width())
+        assert view.columnWidth(Column.NEXT) == 0 or view.columnWidth(Column.NEXT) >= 10 * letters
+    view.resize(900, 300)
+    assert Column.NEXT not in _hidden(view)
+
+
 def test_a_long_next_run_takes_no_width_from_the_schedules_of_other_jobs(view: JobView) -> None:
     view.resize(1_100, 400)
     before = _widths(view)
