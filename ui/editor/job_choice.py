@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter
 
 from ui.style.theme import MARGIN
 from ui.style.wording import one_line, plain_tooltip
-from ui.widgets.boxes import dress_suggestions, give_room
+from ui.widgets.boxes import dress_suggestions, elide, give_room
 
 from .job_catalogue import JobCatalogue, circle_sentence
 
@@ -48,6 +48,7 @@ class JobChoice(QComboBox):
             line.setPlaceholderText(placeholder)
             line.textEdited.connect(self._take_typed)
             line.editingFinished.connect(self._settle)
+            elide(line)
         catalogue.changed.connect(self._show_again)
         self._show()
 

@@ -115,10 +115,13 @@ class Columns(QObject):
         short_last = self._text("yesterday 00:00") + 5 * GRID
         if rest() < least and Column.LAST in widths:
             widths[Column.LAST] = min(widths[Column.LAST], short_last)
-        if rest() < least and Column.NEXT in widths and Column.NEXT not in self._chosen:
-            narrower = widths[Column.NEXT] + rest() - least
-            if narrower >= self._text(_LEAST_NEXT) + 2 * GRID:
-                widths[Column.NEXT] = narrower
+        if Column.NEXT in widths and Column.NEXT not in self._chosen:
+            # Rather than a long next run, show the time of a `once`.
+            dated = self._text(_DATED) + 2 * GRID
+            dated -= min(widths.get(Column.SCHEDULE, dated), dated)
+            narrower = (widths[Column.NEXT] + rest() - names for names in (least + dated, least))
+            fitting = (width for width in narrower if width >= self._text(_LEAST_NEXT) + 2 * GRID)
+            widths[Column.NEXT] = min(widths[Column.NEXT], next(fitting, widths[Column.NEXT]))
         for column in _YIELDING:
             if rest() < least:
                 widths.pop(column, None)

@@ -253,6 +253,14 @@ def test_the_next_run_is_not_cut_when_a_row_is_scrolled_into_sight(view: JobView
     assert view.columnWidth(Column.NEXT) >= _needed(view, _WAITING)
 
 
+@pytest.mark.parametrize("points", [9, 10, 11])
+def test_the_time_of_a_single_run_is_shown_beside_a_long_next_run(view: JobView, points: int) -> None:
+    view.setFont(QFont(view.font().family(), points))
+    view.resize(889, 400)
+    _long_wait(view)
+    assert view.columnWidth(Column.SCHEDULE) >= _needed(view, "24 Dec 2026 00:00")
+
+
 def test_a_width_that_was_dragged_stays_although_a_text_is_cut(view: JobView) -> None:
     _drag(view, Column.NEXT, -30)
     chosen = view.columnWidth(Column.NEXT)
