@@ -12,7 +12,7 @@ from typing import TextIO
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.text import json_text
@@ -23,6 +23,7 @@ from halo_scheduler.wording.jobs import proposal_words
 from ui.backend.backend import Asked, Backend, Lane
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.widgets.arrange import documents
+from ui.widgets.boxes import EdgeMenu
 from ui.widgets.labels import WrappedText, button, frame, icon_button, tint, with_shortcut
 from ui.widgets.signs import LineIcon
 
@@ -155,7 +156,7 @@ class ExportButton(QPushButton):
         self.setShortcut(QKeySequence(_KEYS))
         self.setToolTip(with_shortcut(self.tr("Export these runs to a file"), _KEYS))
         tint(self, appearance, "export")
-        menu = QMenu(self)
+        menu = EdgeMenu(self)
         table = menu.addAction(self.tr("As CSV…"))
         table.setObjectName("exportCsv")
         table.triggered.connect(lambda: self.wanted.emit(Format.CSV))
