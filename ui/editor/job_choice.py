@@ -39,7 +39,7 @@ class JobChoice(QComboBox):
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMaxVisibleItems(_SHOWN_ROWS)
-        self.setMinimumContentsLength(14)
+        self.setMinimumContentsLength(10)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.activated.connect(self._choose_row)
         line = self.lineEdit()

@@ -13,7 +13,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler.model import Idle, Load, MainsPower, Network, PathExists
+from halo_scheduler.model import (
+    Follower,
+    FollowOn,
+    Idle,
+    Load,
+    MainsPower,
+    Manual,
+    Network,
+    PathExists,
+)
 from ui.editor.draft import PageNumber
 from ui.editor.frame import ElidedLink, _wrapped
 from ui.forms.fields import Page
@@ -94,7 +103,11 @@ def _is_whole(page: Page) -> bool:
 def test_every_page_fits_a_small_screen_with_large_letters(
     bench: Bench, qtbot: QtBot, place: PageNumber
 ) -> None:
-    desk = bench.open(replace(FULL, policy=replace(FULL.policy, conditions=_CONDITIONS)))
+    next_job = bench.scheduler.add_job("Text me that the backup failed", Manual(), FULL.action)
+    policy = replace(FULL.policy, conditions=_CONDITIONS)
+    desk = bench.open(
+        replace(FULL, policy=policy, followers=(Follower(job_id=next_job, on=FollowOn.FAILURE),))
+    )
     desk.editor.setMinimumSize(624, 340)
     desk.editor.resize(624, 340)
     desk.editor.turn_to(place)
