@@ -16,6 +16,7 @@ from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
+    QApplication,
     QCheckBox,
     QComboBox,
     QLabel,
@@ -46,6 +47,7 @@ from ui.editor.draft import PageNumber
 from ui.editor.form import Form
 from ui.editor.reading import Reading
 from ui.forms.fields import Page
+from ui.style.theme import Appearance
 
 
 @pytest.fixture
@@ -246,7 +248,11 @@ def test_it_never_gets_so_small_that_its_fields_are_cut_off(bench: Bench, qtbot:
 
 
 @pytest.mark.usefixtures("large_letters")
-def test_with_large_letters_what_is_cut_off_can_be_scrolled_to(bench: Bench, qtbot: QtBot) -> None:
+def test_with_huge_letters_what_is_cut_off_can_be_scrolled_to(bench: Bench, qtbot: QtBot) -> None:
+    letters = QApplication.font()
+    letters.setPointSizeF(28)
+    QApplication.setFont(letters)
+    Appearance().apply()
     desk = bench.open(FULL)
     desk.editor.resize(720, 420)
     desk.editor.turn_to(PageNumber.OPTIONS)
