@@ -57,14 +57,15 @@ class Rule:
 
     def occurrences(self, first: date, last: date, spend: Callable[[int], None]) -> Iterator[date]:
         """Yield its days in a span, maybe a few before it; `spend` gets the number of examined days."""
-        begin = self.start if self.needs_its_past else max(self.start, first)
-        if self.positions:  # Occurrences are counted in whole periods.
+        begin, end = self.start if self.needs_its_past else max(self.start, first), min(last, self.until)
+        length = max((end - begin).days + 1, 0)
+        if self.positions and length:  # Occurrences are counted in whole periods.
             begin -= _LONGEST_PERIOD
-        length = max((min(last, self.until) - begin).days + 1, 0)
+            length = min(length + 2 * _LONGEST_PERIOD.days, (date.max - begin).days + 1)
         spend(length)
         found = (day for number in range(length) if self._has(day := begin + number * _DAY))
         chosen = self._at_positions(found) if self.positions else found
-        for number, day in enumerate(day for day in chosen if day >= self.start):
+        for number, day in enumerate(day for day in chosen if self.start <= day <= end):
             if self.count is not None and number >= self.count:
                 return
             yield day

@@ -11,7 +11,7 @@ from time import process_time
 
 import pytest
 from dateutil.rrule import rrulestr  # type: ignore[import-untyped]  # the oracle; it has no stubs
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from halo_scheduler import ScheduleError
@@ -237,9 +237,15 @@ def _rules(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=300, deadline=None)
-@given(text=_rules(), start=st.dates(date(2024, 1, 1), date(2027, 6, 1)))
-def test_rules_have_the_days_that_dateutil_finds(text: str, start: date) -> None:
-    first, last = date(2026, 1, 1), date(2028, 12, 31)
+@given(
+    text=_rules(),
+    start=st.dates(date(2024, 1, 1), date(2027, 6, 1)),
+    last=st.dates(date(2027, 6, 1), date(2028, 12, 31)),
+)
+@example("FREQ=YEARLY;BYMONTHDAY=1;BYSETPOS=-1;UNTIL=20280303", date(2024, 1, 1), date(2028, 12, 31))
+@example("FREQ=YEARLY;BYMONTHDAY=1;BYSETPOS=-1", date(2024, 1, 1), date(2028, 3, 3))
+def test_rules_have_the_days_that_dateutil_finds(text: str, start: date, last: date) -> None:
+    first = date(2026, 1, 1)
     rule = read_rule(text, start, lambda _text: date(2028, 3, 3))
     unending = replace(rule, count=None, until=date.max)
     # The oracle would look for the next day until the year 9999.
