@@ -247,6 +247,8 @@ def _rules(draw: st.DrawFn) -> str:
 def test_rules_have_the_days_that_dateutil_finds(text: str, start: date, last: date) -> None:
     first = date(2026, 1, 1)
     rule = read_rule(text, start, lambda _text: date(2028, 3, 3))
+    # The oracle counts the positions of the first week from the start, not from the first day of that week.
+    assume(not (rule.positions and "WEEKLY" in text) or start.weekday() == rule.week_start)
     unending = replace(rule, count=None, until=date.max)
     # The oracle would look for the next day until the year 9999.
     assume(any(unending.occurrences(date(2029, 1, 1), date(2060, 1, 1), lambda _days: None)))
